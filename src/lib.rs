@@ -1,0 +1,16 @@
+//! An embedded database for **evidence memory**: one `.evdb` file holds documents as trees, their text index
+//! and their vectors, and finds, under a hard token budget, the evidence that answers a question.
+
+pub mod error;
+pub mod format;
+pub mod ids;
+pub mod ingest;
+pub mod kernels;
+pub mod model;
+pub mod providers;
+pub mod text;
+pub mod tree;
+pub mod vector;
+
+pub use error::{Corruption, Error, ErrorKind, Result};
+pub use ids::{DocumentId, NodeId, NodeRange, SegmentId, SpaceId, Span};

@@ -1,0 +1,5 @@
+//! Documents as trees.
+
+mod document;
+
+pub use document::{Document, Node, NodeKind};
