@@ -5,9 +5,15 @@
 //! | 3.1, 3.2 records in bincode | [`codec`] |
 //! | 3.6 record frames and checksums | [`frame`] |
 //! | 3.1 keys | [`key`] |
+//! | 4 identity, counters, catalogue | [`identity`] |
+//! | 6.2, 6.3, 6.5 documents and texts | [`document`] |
+//! | 6.4 trees | [`tree`] |
 //!
 //! Nothing here trusts its input: every decoder is given bytes that may come from a damaged or hostile file.
 
 pub mod codec;
+pub mod document;
 pub mod frame;
+pub mod identity;
 pub mod key;
+pub mod tree;

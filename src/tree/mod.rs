@@ -1,5 +1,11 @@
-//! Documents as trees.
+//! Documents as trees: the value to insert, its columns, and the tree as it is read back.
+//!
+//! * [`Document`], [`Node`], [`NodeKind`]: what an importer makes and `insert_document` takes.
+//! * [`Tree`], [`NodeView`]: what a reader gets. Subtrees are id ranges.
 
+mod columns;
 mod document;
+mod reader;
 
 pub use document::{Document, Node, NodeKind};
+pub use reader::{Claims, NodeView, Tree};
