@@ -9,6 +9,8 @@ pub const DOCUMENT: RecordKind = RecordKind { tag: *b"DOCU", version: 1, table: 
 /// The `document_keys` table: key the caller's key for the document.
 pub const DOCUMENT_KEY: RecordKind =
     RecordKind { tag: *b"DKEY", version: 1, table: "document_keys", section: "6.3" };
+/// The `roots` table: key the id of a document's root.
+pub const ROOT: RecordKind = RecordKind { tag: *b"ROOT", version: 1, table: "roots", section: "6.3" };
 /// The `texts` table: key `document id, block`.
 pub const TEXT: RecordKind = RecordKind { tag: *b"TEXT", version: 1, table: "texts", section: "6.5" };
 

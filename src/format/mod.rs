@@ -16,4 +16,5 @@ pub mod document;
 pub mod frame;
 pub mod identity;
 pub mod key;
+pub mod manifest;
 pub mod tree;

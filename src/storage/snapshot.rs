@@ -132,6 +132,32 @@ impl Snapshot {
         }
     }
 
+    /// The record with the highest key that is not above `key`, as key and what `read` makes of its payload.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`, `Io`, whatever `read` returns.
+    pub fn get_at_or_below<R>(
+        &self,
+        kind: &RecordKind,
+        key: &[u8],
+        read: impl FnOnce(&[u8], &[u8]) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let operation = "read a record";
+        let table = self.table(kind.table)?;
+        let found = shield(operation, || {
+            let mut range = table.range::<&[u8]>(..=key).map_err(|e| translate(operation, e))?;
+            range.next_back().transpose().map_err(|e| translate(operation, e))
+        })?;
+        match found {
+            Some((key, value)) => {
+                let (key, value) = (key.value(), value.value());
+                read(key, kind.open(key, value)?).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
     /// Rows of a table.
     ///
     /// # Errors

@@ -36,19 +36,21 @@ const fn table(name: &'static str, class: Class, section: &'static str) -> Table
 }
 
 /// All tables, in the order of the spec.
-pub const TABLES: [Table; 12] = [
+pub const TABLES: [Table; 14] = [
     table("meta", Class::Canonical, "4.1"),
     table("catalogue", Class::Canonical, "6.1"),
     table("documents", Class::Canonical, "6.2"),
     table("document_keys", Class::Derived, "6.3"),
+    table("roots", Class::Derived, "6.3"),
     table("trees", Class::Canonical, "6.4"),
     table("texts", Class::Canonical, "6.5"),
     table("manifest", Class::Derived, "7.1"),
-    table("segments", Class::Derived, "7.2"),
+    table("text_segments", Class::Derived, "7.2"),
+    table("text_parts", Class::Derived, "7.3"),
     table("deleted", Class::Derived, "7.7"),
     table("spaces", Class::Canonical, "8.1"),
     table("vectors", Class::Canonical, "8.2"),
-    table("contexts", Class::Derived, "8.4"),
+    table("contexts", Class::Derived, "8.3"),
 ];
 
 /// Where the table called `name` stands in [`TABLES`].

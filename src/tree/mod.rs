@@ -1,11 +1,14 @@
 //! Documents as trees: the value to insert, its columns, and the tree as it is read back.
 //!
 //! * [`Document`], [`Node`], [`NodeKind`]: what an importer makes and `insert_document` takes.
+//! * [`Outline`]: which leaves lie in which sections.
 //! * [`Tree`], [`NodeView`]: what a reader gets. Subtrees are id ranges.
 
 mod columns;
 mod document;
+mod outline;
 mod reader;
 
 pub use document::{Document, Node, NodeKind};
+pub use outline::Outline;
 pub use reader::{Claims, NodeView, Tree};

@@ -1,0 +1,209 @@
+//! Index segments in the file: where their chunks come from, when they are merged.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use roaring::RoaringBitmap;
+
+use crate::error::Result;
+use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::format::text::{PART, SEGMENT, SegmentHeader};
+use crate::format::{codec, key};
+use crate::ids::SegmentId;
+use crate::storage::{Batch, Snapshot};
+use crate::text::{PartSource, SegmentParts, SegmentReader, merge};
+
+/// Segments of about one size that may stand side by side before they become one.
+const FAN_OUT: usize = 8;
+/// Bytes below which segments count as equally small.
+const SMALLEST_TIER_BYTES: u64 = 256 << 10;
+/// Segments are not merged beyond this size: it bounds the memory of a merge.
+const LARGEST_MERGE_BYTES: u64 = 256 << 20;
+
+/// Chunk of a segment: segment, part, index.
+pub(super) type ChunkKey = (u32, u8, u32);
+
+/// Decoded chunks, at most a number of bytes of them.
+pub(super) type ChunkCache = Cache<ChunkKey, Arc<[u8]>, Bytes>;
+
+/// Weighs a chunk by its length.
+#[derive(Clone)]
+pub(super) struct Bytes;
+
+impl Weighter<ChunkKey, Arc<[u8]>> for Bytes {
+    fn weight(&self, _: &ChunkKey, chunk: &Arc<[u8]>) -> u64 {
+        chunk.len() as u64 + 64
+    }
+}
+
+/// A cache that holds at most `bytes`.
+pub(super) fn chunk_cache(bytes: usize) -> ChunkCache {
+    let capacity = (bytes >> 16).max(16);
+    Cache::with_weighter(capacity, bytes as u64, Bytes)
+}
+
+fn missing(segment: SegmentId, part: u8, index: u32) -> crate::error::Error {
+    PART.malformed(&key::three(segment.0, part, index), "key", 0, "the chunk is missing")
+}
+
+/// Chunks of a snapshot, kept in a cache.
+pub(super) struct SnapshotChunks<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) cache: &'a ChunkCache,
+}
+
+impl PartSource for SnapshotChunks<'_> {
+    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
+        let id = (segment.0, part, index);
+        if let Some(chunk) = self.cache.get(&id) {
+            return Ok(chunk);
+        }
+        let key = key::three(segment.0, part, index);
+        let chunk = self.snapshot.get(&PART, &key, |payload| Ok(Arc::<[u8]>::from(payload)))?;
+        let chunk = chunk.ok_or_else(|| missing(segment, part, index))?;
+        self.cache.insert(id, Arc::clone(&chunk));
+        Ok(chunk)
+    }
+}
+
+/// Chunks of a write transaction.
+struct BatchChunks<'a>(&'a Batch);
+
+impl PartSource for BatchChunks<'_> {
+    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
+        let key = key::three(segment.0, part, index);
+        let chunk = self.0.get(&PART, &key, |payload| Ok(Arc::<[u8]>::from(payload)))?;
+        chunk.ok_or_else(|| missing(segment, part, index))
+    }
+}
+
+/// The header of a live segment.
+pub(super) fn read_header(snapshot: &Snapshot, segment: SegmentId) -> Result<SegmentHeader> {
+    let key = key::one(segment.0);
+    let header = snapshot.get(&SEGMENT, &key, |payload| codec::decode(&SEGMENT, &key, payload))?;
+    header.ok_or_else(|| SEGMENT.malformed(&key, "key", 0, "the manifest names a segment that is missing"))
+}
+
+/// Stores a finished segment; `None` if it holds nothing.
+pub(super) fn put(batch: &Batch, segment: SegmentId, parts: &SegmentParts) -> Result<Option<SegmentEntry>> {
+    if parts.header.is_empty() {
+        return Ok(None);
+    }
+    let key = key::one(segment.0);
+    batch.put_value(&SEGMENT, &key, &codec::seal(&SEGMENT, &key, &parts.header)?)?;
+    let mut entry = SegmentEntry {
+        segment: segment.0,
+        first_node: parts.header.first_node,
+        last_node: parts.header.last_node,
+        chunks: 0,
+        bytes: 0,
+    };
+    for (part, index, payload) in &parts.chunks {
+        batch.put(&PART, &key::three(segment.0, *part, *index), payload)?;
+        entry.chunks += 1;
+        entry.bytes += payload.len() as u64;
+    }
+    Ok(Some(entry))
+}
+
+/// Takes a segment out of the file.
+fn remove(batch: &Batch, segment: u32) -> Result<()> {
+    batch.remove(&SEGMENT, &key::one(segment))?;
+    batch.remove_prefix(&PART, &key::one(segment))?;
+    Ok(())
+}
+
+fn tier(entry: &SegmentEntry) -> u32 {
+    let times = (entry.bytes / SMALLEST_TIER_BYTES).max(1);
+    times.ilog2() / FAN_OUT.ilog2()
+}
+
+/// Drops segments without a live node and merges runs of [`FAN_OUT`] segments of about one size, the newest
+/// first. Each byte of the index is so written a number of times that is logarithmic in the file's size.
+pub(super) fn tidy(
+    batch: &Batch,
+    manifest: &mut Manifest,
+    deleted: &RoaringBitmap,
+    next_segment: &mut u32,
+) -> Result<()> {
+    let mut kept = Vec::with_capacity(manifest.segments.len());
+    for entry in manifest.segments.drain(..) {
+        let nodes = u64::from(entry.last_node - entry.first_node) + 1;
+        if deleted.range_cardinality(entry.first_node..=entry.last_node) == nodes {
+            remove(batch, entry.segment)?;
+        } else {
+            kept.push(entry);
+        }
+    }
+    manifest.segments = kept;
+    while let Some(run) = run_to_merge(&manifest.segments) {
+        let entries: Vec<SegmentEntry> = manifest.segments.drain(run..).collect();
+        let chunks = BatchChunks(batch);
+        let mut readers = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            let key = key::one(entry.segment);
+            let header = batch.get(&SEGMENT, &key, |payload| codec::decode(&SEGMENT, &key, payload))?;
+            let header: SegmentHeader =
+                header.ok_or_else(|| SEGMENT.malformed(&key, "key", 0, "the segment is missing"))?;
+            readers.push(SegmentReader::open(SegmentId(entry.segment), &header, &chunks)?);
+        }
+        let merged = merge(&readers.iter().collect::<Vec<_>>(), &chunks, deleted)?;
+        for entry in &entries {
+            remove(batch, entry.segment)?;
+        }
+        let id = SegmentId(*next_segment);
+        *next_segment += 1;
+        manifest.segments.extend(put(batch, id, &merged)?);
+    }
+    Ok(())
+}
+
+/// Where the run of segments at the end begins that is to become one; `None` if there is no such run.
+fn run_to_merge(segments: &[SegmentEntry]) -> Option<usize> {
+    let top = tier(segments.last()?);
+    let run = segments.iter().rev().take_while(|entry| tier(entry) <= top).count();
+    let start = segments.len() - run;
+    let bytes: u64 = segments.iter().skip(start).map(|entry| entry.bytes).sum();
+    (run >= FAN_OUT && bytes <= LARGEST_MERGE_BYTES).then_some(start)
+}
+
+/// Chunks stored under a segment, for `verify`.
+pub(super) fn count_chunks(snapshot: &Snapshot, segment: u32) -> Result<(u32, u64)> {
+    let (mut chunks, mut bytes) = (0, 0);
+    snapshot.scan(&PART, &key::one(segment), |_, payload| {
+        chunks += 1;
+        bytes += payload.len() as u64;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((chunks, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(segment: u32, bytes: u64) -> SegmentEntry {
+        SegmentEntry { segment, first_node: segment, last_node: segment, chunks: 1, bytes }
+    }
+
+    /// Eight small ones become one; a large one before them stays.
+    #[test]
+    fn a_run_of_small_segments_is_merged_and_a_large_one_is_left() {
+        let mut segments = vec![entry(1, 100 << 20)];
+        segments.extend((2..9).map(|id| entry(id, 1 << 10)));
+        assert_eq!(run_to_merge(&segments), None);
+
+        segments.push(entry(9, 1 << 10));
+
+        assert_eq!(run_to_merge(&segments), Some(1));
+    }
+
+    #[test]
+    fn a_merge_beyond_the_memory_bound_is_not_begun() {
+        let segments: Vec<_> = (1..20).map(|id| entry(id, 100 << 20)).collect();
+
+        assert_eq!(run_to_merge(&segments), None);
+    }
+}
