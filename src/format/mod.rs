@@ -5,9 +5,13 @@
 //! | 3.1, 3.2 records in bincode | [`codec`] |
 //! | 3.6 record frames and checksums | [`frame`] |
 //! | 3.1 keys | [`key`] |
+//! | fixed layouts as data | [`layout`] |
+//! | 8.1 to 8.3 spaces, vector blocks, context norms | [`vector`] |
 //!
 //! Nothing here trusts its input: every decoder is given bytes that may come from a damaged or hostile file.
 
 pub mod codec;
 pub mod frame;
 pub mod key;
+pub mod layout;
+pub mod vector;
