@@ -1,4 +1,7 @@
 //! Vectors: spaces, blocks of rows, context norms. format-spec.md chapter 8.
+#![expect(clippy::doc_markdown, reason = "fields are named as in the tables of the spec")]
+
+use std::ops::Range;
 
 use super::codec;
 use super::codec::{Decode, Encode};
@@ -182,7 +185,8 @@ impl SpaceRecord {
     ///
     /// `InvalidInput` if 32 bits do not count them.
     pub fn block_count(&self) -> Result<u32> {
-        u32::try_from(self.last_nodes.len()).map_err(|_| Error::invalid("a space has at most 2^32 - 1 blocks"))
+        u32::try_from(self.last_nodes.len())
+            .map_err(|_| Error::invalid("a space has at most 2^32 - 1 blocks"))
     }
 
     /// The value to store under `key::one(space)`.
@@ -260,7 +264,7 @@ impl SpaceRecord {
 /// |     24 |    4 | rows       | rows in this block, 1 to capacity                                 |
 /// |     28 |    4 | capacity   | rows that fit: floor(262,064 / (4 d + 4))                         |
 /// |     32 |    4 | norm_bound | f32, not below the length of any row                              |
-/// |     36 |   12 | reserved_2 | zero                                                              |
+/// |     36 |   12 | unused     | zero                                                              |
 /// |     48 |  4nd | data       | n x d f32, row by row                                             |
 /// | 48+4nd |   4n | nodes      | u32 node id of each row, ascending                                |
 ///
@@ -294,7 +298,7 @@ impl<'a> VectorBlock<'a> {
             Field::new("rows", 24, 4),
             Field::new("capacity", 28, 4),
             Field::new("norm_bound", 32, 4),
-            Field::new("reserved_2", 36, 12),
+            Field::new("unused", 36, 12),
         ],
     };
 
@@ -351,6 +355,28 @@ impl<'a> VectorBlock<'a> {
         Ok(Self { generation, dimension: dimension as usize, metric, norm_bound, data, nodes })
     }
 
+    /// Says whether the block is one of the space of `record`.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`, naming the field, if its dimension or metric is another.
+    pub fn expect(&self, space: SpaceId, block: u32, record: &SpaceRecord) -> Result<()> {
+        let bad = |field: &str, offset: usize, why: String| {
+            Err(BLOCK.malformed(&key::two(space.get(), block), field, HEADER_BYTES + offset, why))
+        };
+        if self.dimension != record.dimension as usize {
+            return bad(
+                "dimension",
+                20,
+                format!("it is {}; the space has {}", self.dimension, record.dimension),
+            );
+        }
+        if self.metric != record.metric {
+            return bad("metric", 17, format!("it is {:?}; the space has {:?}", self.metric, record.metric));
+        }
+        Ok(())
+    }
+
     /// How many rows there are; at least 1.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a block holds at least one row")]
@@ -367,14 +393,19 @@ impl<'a> VectorBlock<'a> {
     /// The bytes of row `index`; empty beyond the last.
     #[must_use]
     pub fn row(&self, index: usize) -> &'a [u8] {
+        self.rows(index..index.saturating_add(1))
+    }
+
+    /// The bytes of the rows `range`; empty if there are not so many.
+    #[must_use]
+    pub fn rows(&self, range: Range<usize>) -> &'a [u8] {
         let row_bytes = self.dimension * ElementType::F32.size_bytes();
-        index
-            .checked_mul(row_bytes)
-            .and_then(|start| self.data.get(start..)?.get(..row_bytes))
-            .unwrap_or_default()
+        let bytes = range.start.saturating_mul(row_bytes)..range.end.saturating_mul(row_bytes);
+        self.data.get(bytes).unwrap_or_default()
     }
 
     /// The node of each row; ascending in a sound file.
+    #[must_use]
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + 'a {
         self.nodes.iter().map(|bytes| NodeId(u32::from_le_bytes(*bytes)))
     }
@@ -447,7 +478,9 @@ impl BlockParts<'_> {
         };
         if !(1..=most).contains(&rows) || data_bytes != self.data.len() {
             let (n, d, bytes) = (rows, self.dimension, self.data.len());
-            return Err(Error::invalid(format!("{n} rows of dimension {d} in {bytes} bytes, at most {fits}")));
+            return Err(Error::invalid(format!(
+                "{n} rows of dimension {d} in {bytes} bytes, at most {fits}"
+            )));
         }
         let mut payload = Vec::with_capacity(BLOCK_HEADER_BYTES + data_bytes + self.nodes.len() * ID_BYTES);
         payload.extend_from_slice(&self.space.get().to_le_bytes());
@@ -520,7 +553,8 @@ impl ContextNorms {
         let [leaves, sections, norms @ ..] = words else {
             return bad("leaves", 0, format!("{} bytes are no context", payload.len()));
         };
-        let (leaves, sections) = (u32::from_le_bytes(*leaves) as usize, u32::from_le_bytes(*sections) as usize);
+        let (leaves, sections) =
+            (u32::from_le_bytes(*leaves) as usize, u32::from_le_bytes(*sections) as usize);
         let Some((of_leaves, of_sections)) = norms.split_at_checked(leaves) else {
             return bad("leaves", 0, format!("{leaves} leaves in {} bytes", payload.len()));
         };

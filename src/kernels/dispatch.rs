@@ -106,14 +106,14 @@ kernel!(
     dot_rows_avx2,
     dot_rows_avx512,
     (query: &[f32], rows: &[u8], out: &mut [f32]),
-    scalar::each_row(query, rows, out, |a, b| scalar::dot(a, b))
+    scalar::each_row(query, rows, out, scalar::dot)
 );
 kernel!(
     l2_rows_at,
     l2_rows_avx2,
     l2_rows_avx512,
     (query: &[f32], rows: &[u8], out: &mut [f32]),
-    scalar::each_row(query, rows, out, |a, b| scalar::l2_squared(a, b))
+    scalar::each_row(query, rows, out, scalar::l2_squared)
 );
 
 /// The dot product of `a` and `b`, in the fixed order.

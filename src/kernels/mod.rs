@@ -23,6 +23,7 @@ pub use scalar::LANES;
 pub const ELEMENT_BYTES: usize = 4;
 
 /// The floats of a row's bytes, `f32` little-endian; bytes beyond the last whole element are ignored.
+#[must_use]
 pub fn floats(bytes: &[u8]) -> impl ExactSizeIterator<Item = f32> + '_ {
     bytes.as_chunks::<ELEMENT_BYTES>().0.iter().map(|element| f32::from_le_bytes(*element))
 }

@@ -2,8 +2,9 @@ use super::*;
 
 fn sealed(dimension: u32, rows: u32) -> Vec<u8> {
     let nodes: Vec<u32> = (0..rows).map(|i| 10 + 2 * i).collect();
-    let data: Vec<u8> =
-        (0..u16::try_from(rows * dimension).expect("small")).flat_map(|x| f32::from(x).to_le_bytes()).collect();
+    let data: Vec<u8> = (0..u16::try_from(rows * dimension).expect("small"))
+        .flat_map(|x| f32::from(x).to_le_bytes())
+        .collect();
     let space = SpaceId(3);
     BlockParts {
         space,
