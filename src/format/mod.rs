@@ -2,12 +2,16 @@
 //!
 //! | spec | module |
 //! |---|---|
-//! | 3.1, 3.2 records in bincode | [`codec`] |
-//! | 3.6 record frames and checksums | [`frame`] |
 //! | 3.1 keys | [`key`] |
+//! | 3.2 records in bincode | [`codec`] |
+//! | 3.6 record frames and checksums | [`frame`] |
+//! | fixed layouts as data | [`layout`] |
 //! | 4 identity, counters, catalogue | [`identity`] |
 //! | 6.2, 6.3, 6.5 documents and texts | [`document`] |
 //! | 6.4 trees | [`tree`] |
+//! | 7.1, 7.7 live segments, deleted nodes | [`manifest`] |
+//! | 7.2 to 7.6 text segments | [`text`] |
+//! | 8.1 to 8.3 spaces, vector blocks, context norms | [`vector`] |
 //!
 //! Nothing here trusts its input: every decoder is given bytes that may come from a damaged or hostile file.
 
@@ -16,5 +20,8 @@ pub mod document;
 pub mod frame;
 pub mod identity;
 pub mod key;
+pub mod layout;
 pub mod manifest;
+pub mod text;
 pub mod tree;
+pub mod vector;
