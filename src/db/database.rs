@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::read::{ReadTransaction, State};
+use super::read::{Caches, ReadTransaction, State};
 use super::write::WriteTransaction;
 use crate::error::{Error, Result};
 use crate::format::codec;
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) analyzer: Arc<Analyzer>,
     pub(super) path: Option<PathBuf>,
-    pub(super) cache_bytes: usize,
+    pub(super) caches: Caches,
     /// The last committed state, once somebody has read it.
     pub(super) state: Mutex<Option<Arc<State>>>,
 }
@@ -208,7 +208,7 @@ impl Builder {
             counter,
             analyzer,
             path: path.map(Path::to_path_buf),
-            cache_bytes: self.cache_bytes / 2,
+            caches: Caches::new(self.cache_bytes / 2),
             state: Mutex::new(None),
         };
         Ok(Database { shared: Arc::new(shared) })

@@ -49,12 +49,12 @@ fn missing(segment: SegmentId, part: u8, index: u32) -> crate::error::Error {
 }
 
 /// Chunks of a snapshot, kept in a cache.
-pub(super) struct SnapshotChunks<'a> {
-    pub(super) snapshot: &'a Snapshot,
-    pub(super) cache: &'a ChunkCache,
+pub(super) struct SnapshotChunks {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) cache: Arc<ChunkCache>,
 }
 
-impl PartSource for SnapshotChunks<'_> {
+impl PartSource for SnapshotChunks {
     fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
         let id = (segment.0, part, index);
         if let Some(chunk) = self.cache.get(&id) {
