@@ -16,7 +16,9 @@ mod postings;
 pub use postings::BLOCK;
 pub use postings::Posting;
 pub use postings::PostingList;
+pub use postings::encode_pairs;
 pub use postings::encode_postings;
+pub use postings::put_pair;
 pub use postings::put_varint;
 pub use postings::take_varint;
 
@@ -24,7 +26,8 @@ pub use postings::take_varint;
 pub const CHUNK_BYTES: usize = 262_080;
 
 /// The record of a segment's header; its key is the segment's id.
-pub const SEGMENT: RecordKind = RecordKind { tag: *b"TXTS", version: 1, table: "text_segments", section: "7.2" };
+pub const SEGMENT: RecordKind =
+    RecordKind { tag: *b"TXTS", version: 1, table: "text_segments", section: "7.2" };
 
 /// The record of a chunk of a part; its key is segment, part, index.
 pub const PART: RecordKind = RecordKind { tag: *b"TXTP", version: 1, table: "text_parts", section: "7.2" };

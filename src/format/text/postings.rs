@@ -49,10 +49,10 @@ pub struct Posting {
 /// |      0 |    4 | last    | last ordinal of the block                                           |
 /// |      4 |    4 | offset  | first byte of the block, from the end of the skip table             |
 /// |      8 |    1 | bits    | width of a delta, 0 to 32                                           |
-/// |      9 |    1 | bits_tf | width of a frequency less 1, 0 to 32                                |
+/// |      9 |    1 | `tf_bits` | width of a frequency less 1, 0 to 32                                |
 ///
 /// A block is `16 * bits` bytes of deltas (from the last ordinal of the block before, or 0) and
-/// `16 * bits_tf` bytes of frequencies less 1, both in the order of crate `bitpacking`'s `BitPacker4x`.
+/// `16 * tf_bits` bytes of frequencies less 1, both in the order of crate `bitpacking`'s `BitPacker4x`.
 #[derive(Debug, Clone, Copy)]
 pub struct PostingList<'a> {
     count: u32,
@@ -88,12 +88,9 @@ impl<'a> PostingList<'a> {
             (n, Some((&SHORT, rest))) if n < PACKED_FROM && rest.len() >= n => Ok(list),
             (n, Some((&PACKED, rest))) if n >= PACKED_FROM => {
                 match rest.split_at_checked(n / BLOCK * SKIP_BYTES) {
-                    Some((skips, data)) => Ok(Self {
-                        bytes: data,
-                        start: 1 + skips.len(),
-                        kind: Kind::Packed { skips },
-                        ..list
-                    }),
+                    Some((skips, data)) => {
+                        Ok(Self { bytes: data, start: 1 + skips.len(), kind: Kind::Packed { skips }, ..list })
+                    }
                     None => bad("skips", "the list is shorter than its skip table"),
                 }
             }
@@ -124,9 +121,7 @@ impl<'a> PostingList<'a> {
             return Ok(());
         }
         let (rest, first) = match self.kind {
-            Kind::Short => {
-                (self.bytes.get(1..).ok_or(self.damage("pair", 0, "the list has no bytes"))?, 0)
-            }
+            Kind::Short => (self.bytes.get(1..).ok_or(self.damage("pair", 0, "the list has no bytes"))?, 0),
             Kind::Packed { skips } => self.packed(skips, &mut wanted, &mut each)?,
         };
         let tail = self.count as usize % BLOCK;
@@ -152,7 +147,7 @@ impl<'a> PostingList<'a> {
         let mut first = 0;
         for entry in skips.chunks_exact(SKIP_BYTES) {
             let at = self.bytes.len() - rest.len();
-            let &[l0, l1, l2, l3, o0, o1, o2, o3, bits, bits_tf] = entry else { continue };
+            let &[l0, l1, l2, l3, o0, o1, o2, o3, bits, tf_bits] = entry else { continue };
             let last = u32::from_le_bytes([l0, l1, l2, l3]);
             if u32::from_le_bytes([o0, o1, o2, o3]) as usize != at {
                 return Err(self.damage("skips.offset", at, "a block does not follow the one before"));
@@ -160,22 +155,22 @@ impl<'a> PostingList<'a> {
             if last < first || last >= self.bound {
                 return Err(self.damage("skips.last", at, "the last ordinal is out of order"));
             }
-            if bits > 32 || bits_tf > 32 {
+            if bits > 32 || tf_bits > 32 {
                 return Err(self.damage("skips.bits", at, "a width is over 32 bits"));
             }
             let short = self.damage("block", at, "the block is cut short");
             let (block, after) = rest.split_at_checked(16 * usize::from(bits)).ok_or(short)?;
-            let (block_tf, after) = after.split_at_checked(16 * usize::from(bits_tf)).ok_or(short)?;
+            let (block_tf, after) = after.split_at_checked(16 * usize::from(tf_bits)).ok_or(short)?;
             rest = after;
             if wanted(first, last) {
                 packer.decompress_sorted(first.saturating_sub(1), block, &mut ids, bits);
-                packer.decompress(block_tf, &mut freqs, bits_tf);
+                packer.decompress(block_tf, &mut freqs, tf_bits);
                 let ascends = ids.windows(2).fold(true, |ok, pair| ok & matches!(pair, [a, b] if a < b));
                 let [lowest, .., highest] = ids;
                 if !ascends || lowest < first || highest != last {
                     return Err(self.damage("block", at, "the ordinals do not ascend to the last"));
                 }
-                freqs.iter_mut().for_each(|freq| *freq = freq.saturating_add(1));
+                freqs = freqs.map(|freq| freq.saturating_add(1));
                 each(&ids, &freqs);
             }
             first = last + 1;
@@ -246,16 +241,16 @@ pub fn encode_postings(postings: &[Posting], out: &mut Vec<u8>) {
         let ids = block.map(|posting| posting.ordinal);
         let freqs = block.map(|posting| posting.term_freq.saturating_sub(1));
         let bits = packer.num_bits_sorted(before, &ids);
-        let bits_tf = packer.num_bits(&freqs);
+        let tf_bits = packer.num_bits(&freqs);
         let [.., last] = ids;
         out.extend_from_slice(&last.to_le_bytes());
         // A block has at most 1,024 bytes for 128 postings, and ordinals are below 2^32: offsets can exceed
         // 32 bits only in lists of over 2^29 postings, which the header of a segment does not admit.
         out.extend_from_slice(&u32::try_from(data.len()).unwrap_or(u32::MAX).to_le_bytes());
-        out.extend_from_slice(&[bits, bits_tf]);
+        out.extend_from_slice(&[bits, tf_bits]);
         let size = packer.compress_sorted(before, &ids, &mut buffer, bits);
         data.extend_from_slice(buffer.get(..size).unwrap_or(&[]));
-        let size = packer.compress(&freqs, &mut buffer, bits_tf);
+        let size = packer.compress(&freqs, &mut buffer, tf_bits);
         data.extend_from_slice(buffer.get(..size).unwrap_or(&[]));
         before = last;
     }
@@ -270,7 +265,27 @@ fn put_pairs(postings: &[Posting], mut lowest: u32, out: &mut Vec<u8>) {
     }
 }
 
-fn put_pair(posting: Posting, lowest: u32, out: &mut Vec<u8>) {
+/// Appends to `out` the list whose `count` pairs are `pairs`, as [`put_pair`] wrote them from 0 on.
+pub fn encode_pairs(mut pairs: &[u8], count: u32, out: &mut Vec<u8>) {
+    if (1..PACKED_FROM).contains(&(count as usize)) {
+        out.push(SHORT);
+        out.extend_from_slice(pairs);
+        return;
+    }
+    let mut postings = Vec::with_capacity(pairs.len().min(count as usize));
+    let mut lowest = 0;
+    while let Some(gap) = take_varint(&mut pairs) {
+        let more = if gap % 2 == 1 { take_varint(&mut pairs).map_or(0, |more| more + 1) } else { 0 };
+        let (Ok(gap), Ok(more)) = (u32::try_from(gap / 2), u32::try_from(more)) else { return };
+        let posting = Posting { ordinal: lowest + gap, term_freq: more + 1 };
+        lowest = posting.ordinal + 1;
+        postings.push(posting);
+    }
+    encode_postings(&postings, out);
+}
+
+/// Appends one pair to `out`; `lowest` is the ordinal before plus 1, or 0.
+pub fn put_pair(posting: Posting, lowest: u32, out: &mut Vec<u8>) {
     let gap = 2 * u64::from(posting.ordinal - lowest);
     if posting.term_freq > 1 {
         put_varint(out, gap + 1);
@@ -318,7 +333,9 @@ mod tests {
         PostingList::parse(bytes, count, bound)?.blocks(
             |_, _| true,
             |ids, freqs| {
-                out.extend(ids.iter().zip(freqs).map(|(&ordinal, &term_freq)| Posting { ordinal, term_freq }));
+                out.extend(
+                    ids.iter().zip(freqs).map(|(&ordinal, &term_freq)| Posting { ordinal, term_freq }),
+                );
             },
         )?;
         Ok(out)
