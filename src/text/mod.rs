@@ -1,1 +1,53 @@
-//! To be described.
+//! The text index: which nodes hold which terms, and how well nodes, sections and documents match a question.
+//!
+//! Each node's own text is indexed once: a leaf's title and text, an inner node's title. Everything else is
+//! derived at query time from those postings, because a document's nodes are contiguous in pre-order: the text
+//! of a section or document is a range of nodes, and the heading path of a leaf is the terms of its ancestors.
+//!
+//! * [`Analyzer`] makes terms from text; [`AnalyzerConfig::fingerprint`] is stored in the file.
+//! * [`SegmentBuilder`] makes an immutable segment, [`SegmentReader`] reads one, [`merge`] joins several.
+//! * [`TextIndex`] is the live segments of a snapshot; [`View`] is what a scope of it holds; [`Scorer`] is
+//!   BM25 over a view; [`TextIndex::search`] finds the best leaves.
+//!
+//! It is not for phrases or positions, and it does not store text. Bytes are `format::text`'s; where they are
+//! kept is the caller's, through [`PartSource`].
+
+mod analyzer;
+mod bm25;
+mod builder;
+mod filter;
+mod fold;
+mod hash;
+mod hits;
+mod index;
+mod merge;
+mod reader;
+mod search;
+mod stop;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use analyzer::Analyzer;
+pub use analyzer::AnalyzerConfig;
+pub use analyzer::MAX_TERM_BYTES;
+pub use bm25::Bm25;
+pub use bm25::Field;
+pub use bm25::Scorer;
+pub use builder::NodeTerms;
+pub use builder::SegmentBuilder;
+pub use builder::SegmentParts;
+pub use hits::HeadingHit;
+pub use hits::TermHits;
+pub use index::TextIndex;
+pub use merge::merge;
+pub use reader::ListBytes;
+pub use reader::PartSource;
+pub use reader::SegmentReader;
+pub use reader::TermPostings;
+pub use search::Scored;
+pub use view::DocumentEntry;
+pub use view::InnerEntry;
+pub use view::SectionEntry;
+pub use view::View;

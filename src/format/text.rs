@@ -1,0 +1,346 @@
+//! The text index: segments, their parts, and the bytes of each. format-spec.md section 7.
+//!
+//! A segment is a [`SegmentHeader`] and five [`Part`]s. A part is one stream of bytes, cut into chunks of
+//! [`CHUNK_BYTES`] (the last may be shorter); chunk `i` of part `p` of segment `s` is stored under the key
+//! `(s, p, i)` of table `text_parts`. The fixed records of a part never straddle a chunk, lists may.
+//!
+//! Every decoder here is given bytes that may be hostile: it answers with [`Damage`] and never panics, and
+//! allocates no more than a constant for each byte it was given.
+
+use super::codec::Decode;
+use super::codec::Encode;
+use super::frame::RecordKind;
+
+mod postings;
+
+pub use postings::BLOCK;
+pub use postings::Posting;
+pub use postings::PostingList;
+pub use postings::encode_pairs;
+pub use postings::encode_postings;
+pub use postings::put_pair;
+pub use postings::put_varint;
+pub use postings::take_varint;
+
+/// Bytes of a full chunk: whole records of every width used, and with its frame below 256 KiB.
+pub const CHUNK_BYTES: usize = 262_080;
+
+/// The record of a segment's header; its key is the segment's id.
+pub const SEGMENT: RecordKind =
+    RecordKind { tag: *b"TXTS", version: 1, table: "text_segments", section: "7.2" };
+
+/// The record of a chunk of a part; its key is segment, part, index.
+pub const PART: RecordKind = RecordKind { tag: *b"TXTP", version: 1, table: "text_parts", section: "7.2" };
+
+/// The five parts of a segment, by their stored number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Part {
+    /// An fst map (version 3 of crate `fst`) from [`key`](Part::Dictionary) to the rank of the key: a prefix
+    /// byte, then the term (`t`), kind byte (`k`), level byte (`l`) or attribute `key=value` (`a`).
+    Dictionary = 1,
+    /// One [`ListRecord`] for each key of the dictionary, in its order.
+    Lists = 2,
+    /// One [`LeafRecord`] for each leaf, in node order.
+    Leaves = 3,
+    /// One [`InnerRecord`] for each inner node, in node order.
+    Inner = 4,
+    /// The lists themselves, one after another.
+    Postings = 5,
+}
+
+impl Part {
+    /// All parts, by their stored number.
+    pub const ALL: [Self; 5] = [Self::Dictionary, Self::Lists, Self::Leaves, Self::Inner, Self::Postings];
+}
+
+/// What a byte before a dictionary key says about the list behind it.
+pub mod prefix {
+    /// An attribute `key=value`; the list is a set of nodes.
+    pub const ATTRIBUTE: u8 = b'a';
+    /// A node kind, one byte; the list is a set of nodes.
+    pub const KIND: u8 = b'k';
+    /// A level, one byte, the root being 0; the list is a set of nodes.
+    pub const LEVEL: u8 = b'l';
+    /// A term; the list is postings of leaves, then of inner nodes.
+    pub const TERM: u8 = b't';
+}
+
+/// Where bytes break their layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// The field.
+    pub field: &'static str,
+    /// Offset in bytes from the first byte the decoder was given.
+    pub offset: usize,
+    /// What is wrong.
+    pub why: &'static str,
+}
+
+/// What a decoder gives.
+pub type Decoded<T> = std::result::Result<T, Damage>;
+
+/// What is known of a segment before its parts are read. A record in bincode (section 3.2).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
+pub struct SegmentHeader {
+    /// Lowest node id; 0 in an empty segment.
+    pub first_node: u32,
+    /// Highest node id; 0 in an empty segment.
+    pub last_node: u32,
+    /// How many leaves.
+    pub leaf_count: u32,
+    /// How many inner nodes, document roots among them.
+    pub inner_count: u32,
+    /// How many inner nodes are the parent of a leaf.
+    pub section_count: u32,
+    /// How many document roots.
+    pub document_count: u32,
+    /// Terms of all leaves, without headings.
+    pub own_terms: u64,
+    /// Terms of all leaves, each with those of all its ancestors.
+    pub full_terms: u64,
+    /// How many keys the dictionary has.
+    pub list_count: u32,
+    /// Size of the dictionary.
+    pub dictionary_bytes: u64,
+    /// Size of the stream of lists.
+    pub postings_bytes: u64,
+}
+
+impl SegmentHeader {
+    /// Whether there is no node, so that nothing need be stored.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.leaf_count == 0 && self.inner_count == 0
+    }
+
+    /// How many bytes `part` has in all its chunks.
+    #[must_use]
+    pub const fn size_bytes(&self, part: Part) -> u64 {
+        match part {
+            Part::Dictionary => self.dictionary_bytes,
+            Part::Lists => self.list_count as u64 * ListRecord::WIDTH as u64,
+            Part::Leaves => self.leaf_count as u64 * LeafRecord::WIDTH as u64,
+            Part::Inner => self.inner_count as u64 * InnerRecord::WIDTH as u64,
+            Part::Postings => self.postings_bytes,
+        }
+    }
+}
+
+/// Where the list of a dictionary key lies, and how much it holds.
+///
+/// # Format
+///
+/// | Offset | Size | Field         | Meaning                                                          |
+/// |-------:|-----:|---------------|------------------------------------------------------------------|
+/// |      0 |    8 | offset        | first byte in the stream of lists                                |
+/// |      8 |    4 | body_bytes    | bytes of the list of leaves, or of the set                       |
+/// |     12 |    4 | heading_bytes | bytes of the list of inner nodes, which follows; 0 for a set     |
+/// |     16 |    4 | body_count    | leaves that hold the term, or nodes of the set                   |
+/// |     20 |    4 | heading_count | inner nodes that hold the term; 0 for a set                      |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ListRecord {
+    /// First byte in the stream of lists.
+    pub offset: u64,
+    /// Bytes of the list of leaves, or of the set.
+    pub body_bytes: u32,
+    /// Bytes of the list of inner nodes.
+    pub heading_bytes: u32,
+    /// Leaves that hold the term, or nodes of the set.
+    pub body_count: u32,
+    /// Inner nodes that hold the term.
+    pub heading_count: u32,
+}
+
+impl ListRecord {
+    /// Bytes of a record.
+    pub const WIDTH: usize = 24;
+
+    /// Appends the record to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.offset.to_le_bytes());
+        for field in [self.body_bytes, self.heading_bytes, self.body_count, self.heading_count] {
+            out.extend_from_slice(&field.to_le_bytes());
+        }
+    }
+
+    /// Record `index` of `bytes`; `None` past the end.
+    #[must_use]
+    pub fn decode_at(bytes: &[u8], index: usize) -> Option<Self> {
+        let at = index.checked_mul(Self::WIDTH)?;
+        Some(Self {
+            offset: u64::from_le_bytes(array(bytes, at)?),
+            body_bytes: number(bytes, at + 8)?,
+            heading_bytes: number(bytes, at + 12)?,
+            body_count: number(bytes, at + 16)?,
+            heading_count: number(bytes, at + 20)?,
+        })
+    }
+}
+
+/// A leaf.
+///
+/// # Format
+///
+/// | Offset | Size | Field   | Meaning                                  |
+/// |-------:|-----:|---------|------------------------------------------|
+/// |      0 |    4 | node    | its id; above that of the record before  |
+/// |      4 |    4 | own_len | terms of its own title and text          |
+/// |      8 |    1 | kind    | node kind                                |
+/// |      9 |    1 | level   | distance from the root                   |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeafRecord {
+    /// Its id.
+    pub node: u32,
+    /// Terms of its own title and text.
+    pub own_len: u32,
+    /// Node kind.
+    pub kind: u8,
+    /// Distance from the root, which is 0.
+    pub level: u8,
+}
+
+impl LeafRecord {
+    /// Bytes of a record.
+    pub const WIDTH: usize = 10;
+
+    /// Appends the record to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.node.to_le_bytes());
+        out.extend_from_slice(&self.own_len.to_le_bytes());
+        out.extend_from_slice(&[self.kind, self.level]);
+    }
+
+    /// Record `index` of `bytes`; `None` past the end.
+    #[must_use]
+    pub fn decode_at(bytes: &[u8], index: usize) -> Option<Self> {
+        let at = index.checked_mul(Self::WIDTH)?;
+        let [kind, level] = array(bytes, at + 8)?;
+        Some(Self { node: number(bytes, at)?, own_len: number(bytes, at + 4)?, kind, level })
+    }
+}
+
+/// An inner node: a document's root or a section. Its parent is the inner node with the highest id below its
+/// own whose range holds it; there is none for a root.
+///
+/// # Format
+///
+/// | Offset | Size | Field   | Meaning                                  |
+/// |-------:|-----:|---------|------------------------------------------|
+/// |      0 |    4 | node    | its id; above that of the record before  |
+/// |      4 |    4 | last    | its last descendant; itself without any  |
+/// |      8 |    4 | own_len | terms of its own title                   |
+/// |     12 |    1 | kind    | node kind                                |
+/// |     13 |    1 | level   | distance from the root                   |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InnerRecord {
+    /// Its id.
+    pub node: u32,
+    /// Its last descendant.
+    pub last: u32,
+    /// Terms of its own title.
+    pub own_len: u32,
+    /// Node kind.
+    pub kind: u8,
+    /// Distance from the root, which is 0.
+    pub level: u8,
+}
+
+impl InnerRecord {
+    /// Bytes of a record.
+    pub const WIDTH: usize = 14;
+
+    /// Appends the record to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        for field in [self.node, self.last, self.own_len] {
+            out.extend_from_slice(&field.to_le_bytes());
+        }
+        out.extend_from_slice(&[self.kind, self.level]);
+    }
+
+    /// Record `index` of `bytes`; `None` past the end.
+    #[must_use]
+    pub fn decode_at(bytes: &[u8], index: usize) -> Option<Self> {
+        let at = index.checked_mul(Self::WIDTH)?;
+        let [kind, level] = array(bytes, at + 12)?;
+        Some(Self {
+            node: number(bytes, at)?,
+            last: number(bytes, at + 4)?,
+            own_len: number(bytes, at + 8)?,
+            kind,
+            level,
+        })
+    }
+}
+
+// Records of every width fill a chunk, and a chunk with its frame stays below 256 KiB.
+const _: () = assert!(
+    CHUNK_BYTES.is_multiple_of(ListRecord::WIDTH)
+        && CHUNK_BYTES.is_multiple_of(LeafRecord::WIDTH)
+        && CHUNK_BYTES.is_multiple_of(InnerRecord::WIDTH)
+        && CHUNK_BYTES + 64 <= 256 << 10
+);
+
+/// The set of nodes in `bytes`: a Roaring bitmap in the portable format, all of `bytes`.
+///
+/// # Errors
+///
+/// [`Damage`] if it is none, or bytes are left over.
+pub fn decode_set(mut bytes: &[u8]) -> Decoded<roaring::RoaringBitmap> {
+    let len = bytes.len();
+    let damage = |offset, why| Damage { field: "set", offset, why };
+    let set = roaring::RoaringBitmap::deserialize_from(&mut bytes)
+        .map_err(|_| damage(0, "it is no Roaring bitmap"))?;
+    if bytes.is_empty() { Ok(set) } else { Err(damage(len - bytes.len(), "bytes follow the bitmap")) }
+}
+
+/// Appends `set` to `out` as [`decode_set`] reads it.
+pub fn encode_set(set: &roaring::RoaringBitmap, out: &mut Vec<u8>) {
+    // A vector takes every byte: writing to it cannot fail.
+    let _ = set.serialize_into(out);
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(array(bytes, at)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_back_by_their_index_and_not_past_the_end() {
+        let mut lists = Vec::new();
+        let list =
+            ListRecord { offset: 1 << 40, body_bytes: 2, heading_bytes: 3, body_count: 4, heading_count: 5 };
+        ListRecord::default().encode(&mut lists);
+        list.encode(&mut lists);
+        let mut leaves = Vec::new();
+        let leaf = LeafRecord { node: 70_000, own_len: 12, kind: 3, level: 2 };
+        leaf.encode(&mut leaves);
+        let mut inner = Vec::new();
+        let node = InnerRecord { node: 1, last: 70_001, own_len: 4, kind: 1, level: 0 };
+        node.encode(&mut inner);
+
+        assert_eq!(ListRecord::decode_at(&lists, 1), Some(list));
+        assert_eq!(ListRecord::decode_at(&lists, 2), None);
+        assert_eq!(LeafRecord::decode_at(&leaves, 0), Some(leaf));
+        assert_eq!(InnerRecord::decode_at(&inner, 0), Some(node));
+        assert_eq!(LeafRecord::decode_at(&leaves, usize::MAX), None);
+    }
+
+    #[test]
+    fn a_set_with_bytes_behind_it_is_refused() {
+        let mut bytes = Vec::new();
+        encode_set(&(3..9).collect(), &mut bytes);
+
+        assert_eq!(decode_set(&bytes).map(|set| set.len()), Ok(6));
+        bytes.push(0);
+        assert!(decode_set(&bytes).is_err());
+        assert!(decode_set(&[]).is_err());
+    }
+}

@@ -1,0 +1,7 @@
+//! What the parts of the text index do together, against an oracle that counts terms naively.
+
+mod analysis;
+mod damage;
+mod oracle;
+mod scores;
+mod support;
