@@ -1,6 +1,7 @@
 //! An embedded database for **evidence memory**: one `.evdb` file holds documents as trees, their text index
 //! and their vectors, and finds, under a hard token budget, the evidence that answers a question.
 
+pub mod db;
 pub mod error;
 pub mod format;
 pub mod ids;
@@ -13,5 +14,6 @@ pub mod text;
 pub mod tree;
 pub mod vector;
 
+pub use db::{Builder, Database, ReadTransaction, WriteTransaction};
 pub use error::{Corruption, Error, ErrorKind, Result};
 pub use ids::{DocumentId, NodeId, NodeRange, SegmentId, SpaceId, Span};

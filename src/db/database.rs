@@ -154,7 +154,7 @@ impl Builder {
             Some(counter) => Arc::clone(counter),
             None => providers::token_counter(providers::DEFAULT_TOKEN_COUNTER)?,
         };
-        let analyzer = self.analyzer.clone().unwrap_or_default();
+        let analyzer = self.analyzer.unwrap_or_default();
         let identity = Identity {
             magic: MAGIC,
             format_version: FORMAT_VERSION,
@@ -170,10 +170,8 @@ impl Builder {
         let counters = Counters::default();
         batch.put_value(&META, COUNTERS_KEY, &codec::seal(&META, COUNTERS_KEY, &counters)?)?;
         for table in TABLES {
-            let entry = CatalogueEntry {
-                derived: table.class == Class::Derived,
-                section: table.section.to_owned(),
-            };
+            let entry =
+                CatalogueEntry { derived: table.class == Class::Derived, section: table.section.to_owned() };
             let key = table.name.as_bytes();
             batch.put_value(&CATALOGUE, key, &codec::seal(&CATALOGUE, key, &entry)?)?;
         }
@@ -201,7 +199,7 @@ impl Builder {
                 config.fingerprint()
             )));
         }
-        let analyzer = Arc::new(Analyzer::new(&AnalyzerConfig::parse(&identity.analyzer)?)?);
+        let analyzer = Arc::new(Analyzer::new(AnalyzerConfig::parse(&identity.analyzer)?));
         let shared = Shared {
             store,
             identity,

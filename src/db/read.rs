@@ -61,13 +61,15 @@ impl State {
             snapshot.get(&META, COUNTERS_KEY, |payload| codec::decode(&META, COUNTERS_KEY, payload))?;
         let counters =
             counters.ok_or_else(|| META.malformed(COUNTERS_KEY, "key", 0, "the counters are missing"))?;
-        let manifest = snapshot.get(&MANIFEST, MANIFEST_KEY, |p| codec::decode(&MANIFEST, MANIFEST_KEY, p))?;
+        let manifest =
+            snapshot.get(&MANIFEST, MANIFEST_KEY, |p| codec::decode(&MANIFEST, MANIFEST_KEY, p))?;
         let deleted = snapshot.get(&DELETED, DELETED_KEY, read_deleted)?;
         if counters.commits > 0 && (manifest.is_none() || deleted.is_none()) {
             return Err(MANIFEST.malformed(MANIFEST_KEY, "key", 0, "the record is missing"));
         }
         let manifest: Manifest = manifest.unwrap_or_default();
-        let chunks = SnapshotChunks { snapshot: Arc::clone(&snapshot), cache: Arc::clone(&shared.caches.chunks) };
+        let chunks =
+            SnapshotChunks { snapshot: Arc::clone(&snapshot), cache: Arc::clone(&shared.caches.chunks) };
         let mut readers = Vec::with_capacity(manifest.segments.len());
         {
             let mut cached = shared.caches.segments.lock();
@@ -88,7 +90,8 @@ impl State {
         }
         let mut spaces = Vec::new();
         snapshot.scan_raw(SPACE.table, &[], |key, value| {
-            let id = key::parse_one(key).ok_or_else(|| SPACE.malformed(key, "key", 0, "it is no space id"))?;
+            let id =
+                key::parse_one(key).ok_or_else(|| SPACE.malformed(key, "key", 0, "it is no space id"))?;
             spaces.push((SpaceId(id), SpaceRecord::open(SpaceId(id), value)?));
             Ok(ControlFlow::Continue(()))
         })?;

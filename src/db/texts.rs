@@ -105,7 +105,8 @@ pub(super) fn scan_records(
     mut visit: impl FnMut(DocumentId, DocumentRecord) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     snapshot.scan(&DOCUMENT, &[], |key, payload| {
-        let id = key::parse_one(key).ok_or_else(|| DOCUMENT.malformed(key, "key", 0, "it is no document id"))?;
+        let id =
+            key::parse_one(key).ok_or_else(|| DOCUMENT.malformed(key, "key", 0, "it is no document id"))?;
         visit(DocumentId(id), codec::decode(&DOCUMENT, key, payload)?)
     })
 }

@@ -18,7 +18,7 @@ use crate::ids::{DocumentId, NodeId, NodeRange, SegmentId, SpaceId};
 use crate::storage::Batch;
 use crate::text::{NodeTerms, SegmentBuilder};
 use crate::tree::{Document, Outline};
-use crate::vector::{BlockWriter, Metric, SpaceRecord, context_norms, expect_embedder};
+use crate::vector::{BlockWriter, Metric, SpaceRecord, context_norms, expect_embedder, prepare};
 
 /// Memory a text segment may take before it is written out.
 const SEGMENT_MEMORY_BYTES: usize = 96 << 20;
@@ -76,12 +76,10 @@ impl WriteTransaction {
         let deleted = batch.get(&DELETED, DELETED_KEY, read_deleted)?;
         let mut spaces = BTreeMap::new();
         batch.scan_raw(SPACE.table, &[], |key, value| {
-            let id = key::parse_one(key).ok_or_else(|| SPACE.malformed(key, "key", 0, "it is no space id"))?;
+            let id =
+                key::parse_one(key).ok_or_else(|| SPACE.malformed(key, "key", 0, "it is no space id"))?;
             let record = SpaceRecord::open(SpaceId(id), value)?;
-            spaces.insert(
-                SpaceId(id),
-                PendingSpace { record, rows: Vec::new(), floats: 0, changed: false },
-            );
+            spaces.insert(SpaceId(id), PendingSpace { record, rows: Vec::new(), floats: 0, changed: false });
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
         Ok(Self {
@@ -312,7 +310,13 @@ impl WriteTransaction {
     ///
     /// `NotFound` if there is no such document or space; `InvalidInput` if the shape does not fit, a value is
     /// not finite, or the space already has vectors of this or a later document.
-    pub fn put_leaf_vectors(&mut self, space: SpaceId, document: &Document, id: DocumentId, rows: &[f32]) -> Result<()> {
+    pub fn put_leaf_vectors(
+        &mut self,
+        space: SpaceId,
+        document: &Document,
+        id: DocumentId,
+        rows: &[f32],
+    ) -> Result<()> {
         let record = self.record(id)?;
         let pending = self.spaces.get_mut(&space);
         let pending = pending.ok_or_else(|| Error::not_found(format!("there is no vector space {space}")))?;
@@ -327,13 +331,19 @@ impl WriteTransaction {
                 record.leaves
             )));
         }
+        let mut stored = Vec::with_capacity(rows.len());
+        let mut row_as_stored = Vec::new();
+        for (index, row) in rows.chunks_exact(dimension).enumerate() {
+            let name = format_args!("the vector of leaf {index} of document {:?}", document.key);
+            prepare(&pending.record, row, name, &mut row_as_stored)?;
+            stored.extend_from_slice(&row_as_stored);
+        }
         for (leaf, row) in outline.leaves.iter().zip(rows.chunks_exact(dimension)) {
             pending.rows.push((NodeId(record.first_node + leaf), row.to_vec()));
             pending.floats += dimension;
         }
         pending.changed = true;
-        let unit = unit_rows(pending.record.metric, rows, dimension);
-        let norms = context_norms(&unit, dimension, &outline.sections, &outline.section_of)?;
+        let norms = context_norms(&stored, dimension, &outline.sections, &outline.section_of)?;
         self.batch.put_value(&CONTEXT, &key::two(space.0, id.0), &norms.seal(space, id)?)?;
         self.flush_vectors(PENDING_FLOATS)
     }
@@ -425,15 +435,3 @@ pub(super) fn read_deleted(payload: &[u8]) -> Result<RoaringBitmap> {
     RoaringBitmap::deserialize_from(payload)
         .map_err(|error| DELETED.malformed(DELETED_KEY, "bitmap", 0, error))
 }
-
-/// `rows` as the space will hold them.
-fn unit_rows(metric: Metric, rows: &[f32], dimension: usize) -> Vec<f32> {
-    let mut rows = rows.to_vec();
-    if metric == Metric::Cosine {
-        for row in rows.chunks_exact_mut(dimension) {
-            crate::kernels::normalise(row);
-        }
-    }
-    rows
-}
-

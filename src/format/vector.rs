@@ -65,6 +65,16 @@ impl Metric {
     pub const fn code(self) -> u8 {
         self as u8
     }
+
+    /// Its name: `cosine`, `dot`, `l2`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cosine => "cosine",
+            Self::Dot => "dot",
+            Self::L2 => "l2",
+        }
+    }
 }
 
 /// What a row is made of in a file.

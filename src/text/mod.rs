@@ -15,6 +15,7 @@
 mod analyzer;
 mod bm25;
 mod builder;
+mod check;
 mod filter;
 mod fold;
 mod hash;

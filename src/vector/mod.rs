@@ -28,7 +28,7 @@ pub use crate::format::vector::{ContextNorms, MAX_DIMENSION, Metric, SpaceRecord
 pub use context::{context_norms, context_scores};
 pub use flat::{Flat, Rows};
 pub use query::Query;
-pub use row::{MAX_NORM, expect_embedder};
+pub use row::{MAX_NORM, expect_embedder, prepare};
 pub use scored::{Scored, Top};
 pub use source::BlockSource;
 pub use writer::{BlockWriter, FramedBlock};

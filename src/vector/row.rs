@@ -19,12 +19,7 @@ pub const MAX_NORM: f64 = 1_152_921_504_606_846_976.0;
 ///
 /// `InvalidInput`, beginning with `name`, if the dimension is another, an element is NaN or infinite, or the
 /// vector of a dot or L2 space is longer than [`MAX_NORM`].
-pub(super) fn prepare(
-    record: &SpaceRecord,
-    vector: &[f32],
-    name: impl Display,
-    out: &mut Vec<f32>,
-) -> Result<f32> {
+pub fn prepare(record: &SpaceRecord, vector: &[f32], name: impl Display, out: &mut Vec<f32>) -> Result<f32> {
     let dimension = record.dimension as usize;
     if vector.len() != dimension {
         return Err(Error::invalid(format!(
