@@ -1,1 +1,40 @@
-//! To be described.
+//! From bytes to [`Document`]s.
+
+mod decode;
+mod detect;
+mod front_matter;
+mod markdown;
+mod options;
+mod outline;
+mod plain;
+mod sentence;
+mod split;
+
+pub use detect::Kind;
+pub use detect::detect;
+pub use detect::is_gzip;
+pub use markdown::markdown;
+pub use options::Options;
+pub use options::Report;
+pub use options::Warning;
+pub use plain::plain;
+pub use sentence::sentences;
+
+use crate::error::Result;
+use crate::model::TokenCounter;
+use crate::tree::Document;
+use crate::tree::Node;
+
+/// Gives a document its tree: the last step of every importer.
+fn finish(
+    document: &mut Document,
+    mut nodes: Vec<Node>,
+    options: &Options,
+    counter: &dyn TokenCounter,
+) -> Result<()> {
+    if let Some(root) = nodes.first_mut() {
+        root.title.clone_from(&document.title);
+    }
+    document.nodes = nodes;
+    document.validate()
+}
