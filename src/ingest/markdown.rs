@@ -23,13 +23,6 @@ use super::outline::collapse;
 use super::outline::stem;
 use super::sentence::trim;
 use super::split::Nature;
-use super::split::paragraphs;
-
-/// Deepest nesting of quotes and lists that is parsed; a paragraph that goes deeper is taken as plain text.
-const MAX_NESTING: usize = 100;
-
-/// Unanswered brackets in one paragraph above which it is taken as plain text.
-const MAX_OPEN_BRACKETS: usize = 1_000;
 
 /// The document of a Markdown text: the text is the source verbatim, leaves are spans of it.
 ///
@@ -118,12 +111,6 @@ enum What {
 /// every character that is not white space lies in one block.
 fn blocks(text: &str, start: usize) -> Vec<Block> {
     let mut found = Found { text, at: start, blocks: Vec::new() };
-    if is_hostile(&text[start..]) {
-        for range in paragraphs(&text[start..]) {
-            found.push(start + range.start..start + range.end, What::Prose);
-        }
-        return found.blocks;
-    }
     let dialect = Dialect::ENABLE_TABLES | Dialect::ENABLE_FOOTNOTES | Dialect::ENABLE_STRIKETHROUGH;
     let mut depth = 0_usize;
     let mut reader = Reader::default();
@@ -156,47 +143,6 @@ fn blocks(text: &str, start: usize) -> Vec<Block> {
     }
     found.gap(text.len());
     found.blocks
-}
-
-/// Nesting that no text written by people has, and on which the parser takes quadratic time. Such a source is
-/// taken as plain text.
-fn is_hostile(text: &str) -> bool {
-    let mut open: usize = 0;
-    for line in text.lines() {
-        let (mut markers, mut digits) = (0_usize, 0_usize);
-        for byte in line.bytes() {
-            match byte {
-                b'>' | b'-' | b'*' | b'+' => markers += 1,
-                b'.' | b')' if digits > 0 => markers += 1,
-                b' ' | b'\t' => {}
-                b'0'..=b'9' if digits < 9 => {
-                    digits += 1;
-                    continue;
-                }
-                _ => break,
-            }
-            digits = 0;
-        }
-        // A rule of stars or dashes has one kind of mark; a nest of lists has a space after each.
-        let is_nest = markers > MAX_NESTING && line.trim_start().starts_with('>')
-            || markers > MAX_NESTING && line.contains("- -") | line.contains("* *") | line.contains("+ +")
-            || markers > MAX_NESTING && line.trim_start().starts_with(|c: char| c.is_ascii_digit());
-        let is_deep = line.len() - line.trim_start_matches(' ').len() > 4 * MAX_NESTING;
-        if is_nest || (is_deep && markers > 0) {
-            return true;
-        }
-        open = if line.trim().is_empty() { 0 } else { open + open_brackets(line) };
-        if open > MAX_OPEN_BRACKETS {
-            return true;
-        }
-    }
-    false
-}
-
-/// Brackets that open in `line` more often than they close.
-fn open_brackets(line: &str) -> usize {
-    let count = |byte: u8| line.bytes().filter(|b| *b == byte).count();
-    count(b'[').saturating_sub(count(b']')) + count(b'(').saturating_sub(count(b')'))
 }
 
 struct Found<'a> {

@@ -1,22 +1,31 @@
 //! From bytes to [`Document`]s.
 
+mod balance;
 mod decode;
 mod detect;
 mod front_matter;
+mod html;
+mod jsonl;
 mod markdown;
 mod options;
 mod outline;
+mod path;
 mod plain;
 mod sentence;
 mod split;
 
+pub use balance::Rows;
+pub use balance::balance;
 pub use detect::Kind;
 pub use detect::detect;
 pub use detect::is_gzip;
+pub use html::html;
+pub use jsonl::jsonl;
 pub use markdown::markdown;
 pub use options::Options;
 pub use options::Report;
 pub use options::Warning;
+pub use path::read_path;
 pub use plain::plain;
 pub use sentence::sentences;
 
@@ -36,5 +45,8 @@ fn finish(
         root.title.clone_from(&document.title);
     }
     document.nodes = nodes;
+    if options.balance {
+        return balance(document, counter, None);
+    }
     document.validate()
 }

@@ -184,8 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn ten_megabytes_of_list_numbers_take_linear_time() {
-        let text = "1. ".repeat(3_000_000);
+    fn a_megabyte_of_list_numbers_takes_linear_time() {
+        let text = "1. ".repeat(300_000);
         let start = std::time::Instant::now();
 
         let count = sentences(&text).len();

@@ -38,7 +38,6 @@ enum Cut {
     Sentence,
     Line,
     Word,
-    Character,
 }
 
 /// What is being cut decides which places come first.
@@ -96,7 +95,7 @@ impl Splitter<'_> {
             Cut::BlankLine => Cut::Sentence,
             Cut::Sentence => Cut::Line,
             Cut::Line => Cut::Word,
-            Cut::Word | Cut::Character => return self.cut_words(range, out),
+            Cut::Word => return self.cut_words(range, out),
         };
         let text = &self.text[range.clone()];
         let parts = match cut {
