@@ -1,0 +1,226 @@
+//! Words of a document and what they weigh: sparse vectors where no embedder is at hand.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Words that say nothing about a passage, in English; others fall out by their frequency.
+const STOP: &[&str] = &[
+    "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before",
+    "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "each", "for", "from", "had",
+    "has", "have", "he", "her", "his", "how", "if", "in", "into", "is", "it", "its", "may", "more", "most", "no",
+    "not", "of", "on", "one", "only", "or", "other", "our", "over", "she", "should", "so", "some", "such", "than",
+    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "under",
+    "up", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "would", "you",
+    "your",
+];
+
+/// Longer words are passed over: no title wants them.
+const MAX_WORD_BYTES: usize = 64;
+
+/// A sparse vector: word numbers in rising order, each with its weight.
+pub(super) type Sparse = Vec<(u32, f32)>;
+
+/// The words of a document's leaves and in how many leaves each occurs.
+#[derive(Default)]
+pub(super) struct Lexicon {
+    numbers: HashMap<String, u32>,
+    leaves_with: Vec<u32>,
+    leaves: usize,
+}
+
+impl Lexicon {
+    /// Takes in one leaf; gives its words by number, in rising order, with their counts.
+    pub(super) fn learn(&mut self, text: &str) -> Sparse {
+        self.leaves += 1;
+        let mut found = Vec::new();
+        words(text, |word, _| {
+            let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+            let number = match self.numbers.get(word) {
+                Some(number) => *number,
+                None => *self.numbers.entry(word.to_owned()).or_insert(next),
+            };
+            found.push(number);
+        });
+        self.leaves_with.resize(self.numbers.len(), 0);
+        let counts = counted(found);
+        for (number, _) in &counts {
+            self.leaves_with[*number as usize] += 1;
+        }
+        counts
+    }
+
+    /// The words of `text` that some leaf has, with counts, and where each first stands in `text`.
+    pub(super) fn known(&self, text: &str, mut each: impl FnMut(u32, Range<usize>)) {
+        words(text, |word, range| {
+            if let Some(number) = self.numbers.get(word) {
+                each(*number, range);
+            }
+        });
+    }
+
+    /// Counts to tf-idf weights of unit length (or all zero).
+    pub(super) fn weigh(&self, mut counts: Sparse) -> Sparse {
+        for (number, weight) in &mut counts {
+            *weight = (1.0 + weight.ln()) * self.rarity(*number);
+        }
+        let norm = norm(&counts);
+        if norm > 0.0 {
+            counts.iter_mut().for_each(|(_, weight)| *weight /= norm);
+        }
+        counts
+    }
+
+    /// The weight of `text` as a whole.
+    pub(super) fn vector(&self, text: &str) -> Sparse {
+        let mut found = Vec::new();
+        self.known(text, |number, _| found.push(number));
+        self.weigh(counted(found))
+    }
+
+    /// Inverse document frequency over leaves, as in BM25: positive, the higher the rarer.
+    pub(super) fn rarity(&self, number: u32) -> f32 {
+        let with = self.leaves_with.get(number as usize).copied().unwrap_or(0);
+        let (with, all) = (real(with as usize), real(self.leaves));
+        (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+    }
+}
+
+/// Equal numbers to one entry with their count, in rising order.
+fn counted(mut numbers: Vec<u32>) -> Sparse {
+    numbers.sort_unstable();
+    numbers.chunk_by(|a, b| a == b).map(|equal| (equal[0], real(equal.len()))).collect()
+}
+
+/// A count as a float.
+#[expect(clippy::cast_precision_loss, reason = "weights need no more than 24 bits of a count")]
+pub(super) fn real(count: usize) -> f32 {
+    count as f32
+}
+
+/// Euclidean length.
+pub(super) fn norm(vector: &[(u32, f32)]) -> f32 {
+    vector.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt()
+}
+
+/// Scalar product.
+pub(super) fn dot(left: &[(u32, f32)], right: &[(u32, f32)]) -> f32 {
+    let (mut left, mut right) = (left, right);
+    let mut sum = 0.0;
+    while let ([(a, x), left_rest @ ..], [(b, y), right_rest @ ..]) = (left, right) {
+        if a == b {
+            sum += x * y;
+        }
+        if a <= b {
+            left = left_rest;
+        }
+        if b <= a {
+            right = right_rest;
+        }
+    }
+    sum
+}
+
+/// Sum of two vectors.
+pub(super) fn add(left: &[(u32, f32)], right: &[(u32, f32)]) -> Sparse {
+    let mut sum = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left, right);
+    while let ([(a, x), left_rest @ ..], [(b, y), right_rest @ ..]) = (left, right) {
+        let (x, y) = (if a <= b { *x } else { 0.0 }, if b <= a { *y } else { 0.0 });
+        sum.push(((*a).min(*b), x + y));
+        if a <= b {
+            left = left_rest;
+        }
+        if b <= a {
+            right = right_rest;
+        }
+    }
+    sum.extend_from_slice(left);
+    sum.extend_from_slice(right);
+    sum
+}
+
+/// Whether `c` is of a script that puts no space between words: Han, kana.
+pub(super) fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The words of `text` in lower case, each with its place; of unspaced scripts each pair of neighbours. Stop
+/// words, single letters and overlong words are left out.
+pub(super) fn words(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
+    let mut lower = String::new();
+    let mut start = 0;
+    // The character before and its place, if it is of an unspaced script.
+    let mut pair: Option<(usize, char)> = None;
+    let mut end_word = |range: Range<usize>| {
+        let word = &text[range.clone()];
+        if !(2..=MAX_WORD_BYTES).contains(&word.len()) {
+            return;
+        }
+        lower.clear();
+        lower.extend(word.chars().flat_map(char::to_lowercase));
+        if lower.chars().nth(1).is_some() && STOP.binary_search(&lower.as_str()).is_err() {
+            each(&lower, range);
+        }
+    };
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        if is_unspaced(c) {
+            end_word(start..at);
+            if let Some((before, _)) = pair {
+                end_word(before..end);
+            }
+            pair = Some((at, c));
+            start = end;
+        } else {
+            pair = None;
+            if !c.is_alphanumeric() {
+                end_word(start..at);
+                start = end;
+            }
+        }
+    }
+    end_word(start..text.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        words(text, |word, _| found.push(word.to_owned()));
+        found
+    }
+
+    #[test]
+    fn words_are_lower_case_without_stop_words_and_chinese_comes_in_pairs() {
+        assert_eq!(of("The Cat's 2nd life, a \u{c9}t\u{e9}"), ["cat", "2nd", "life", "\u{e9}t\u{e9}"]);
+        assert_eq!(of("ab\u{4eba}\u{5de5}\u{667a}x"), ["ab", "\u{4eba}\u{5de5}", "\u{5de5}\u{667a}"]);
+    }
+
+    #[test]
+    fn the_stop_words_are_sorted_for_the_search() {
+        assert!(STOP.is_sorted());
+    }
+
+    #[test]
+    fn sums_and_products_of_sparse_vectors_meet_on_equal_words() {
+        let (left, right) = ([(1, 2.0), (3, 1.0)], [(2, 5.0), (3, 4.0), (9, 1.0)]);
+
+        assert!((dot(&left, &right) - 4.0).abs() < 1e-6);
+        assert_eq!(add(&left, &right), [(1, 2.0), (2, 5.0), (3, 5.0), (9, 1.0)]);
+    }
+
+    #[test]
+    fn a_rare_word_weighs_more_than_one_of_every_leaf() {
+        let mut lexicon = Lexicon::default();
+        let first = lexicon.learn("common rare");
+        lexicon.learn("common other");
+
+        let weighed = lexicon.weigh(first);
+
+        assert!(weighed[0].1 < weighed[1].1 && weighed[0].1 > 0.0, "{weighed:?}");
+        assert!((norm(&weighed) - 1.0).abs() < 1e-5);
+    }
+}
