@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::read::{Caches, ReadTransaction, State};
-use super::write::WriteTransaction;
+use super::write::{PreparedDocument, WriteTransaction};
 use crate::error::{Error, Result};
 use crate::format::codec;
 use crate::format::identity::{
@@ -17,6 +17,7 @@ use crate::providers;
 use crate::storage::tables::{Class, TABLES};
 use crate::storage::{Options, Store};
 use crate::text::{Analyzer, AnalyzerConfig};
+use crate::tree::Document;
 
 /// An open `.evdb` file. Cheap to clone; clones share the file.
 #[derive(Clone)]
@@ -286,6 +287,16 @@ impl Database {
     /// `InvalidInput` if the file was opened for reading only; `Corrupt`; `Io`.
     pub fn begin_write(&self) -> Result<WriteTransaction> {
         WriteTransaction::begin(&self.shared)
+    }
+
+    /// `document`, checked and its tokens counted, for [`WriteTransaction::upsert_prepared`]. Needs no
+    /// transaction, so several threads can prepare at once.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` as [`Document::validate`].
+    pub fn prepare(&self, document: Document) -> Result<PreparedDocument> {
+        PreparedDocument::new(document, self.shared.counter.as_ref())
     }
 
     /// The counter whose tokens are the unit of this file.

@@ -31,7 +31,7 @@ mod write;
 
 pub use database::{Builder, Database};
 pub use dump::DumpOptions;
-pub use read::{DocumentInfo, ReadTransaction, VectorSpace};
+pub use read::{DocumentInfo, Norms, ReadTransaction, Roots, VectorSpace};
 pub use stats::Stats;
 pub use verify::{Verification, VerifyOptions};
-pub use write::{Upsert, WriteTransaction};
+pub use write::{PreparedDocument, Upsert, WriteTransaction};

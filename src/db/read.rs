@@ -52,7 +52,17 @@ pub(super) struct State {
     pub(super) manifest: Manifest,
     index: TextIndex,
     spaces: Vec<(SpaceId, SpaceRecord)>,
+    /// Made on first use: every root and its document.
+    roots: Mutex<Option<Arc<Roots>>>,
+    /// Made on first use: the context norms of a space.
+    norms: Mutex<BTreeMap<SpaceId, Arc<Norms>>>,
 }
+
+/// Root of each document, ascending, and the document.
+pub type Roots = Vec<(NodeId, DocumentId)>;
+
+/// Context norms of each document that has vectors.
+pub type Norms = BTreeMap<DocumentId, ContextNorms>;
 
 impl State {
     fn open(shared: &Shared) -> Result<Self> {
@@ -99,7 +109,15 @@ impl State {
         let source: Arc<dyn PartSource> = Arc::new(chunks);
         let index = TextIndex::new(readers, Arc::new(deleted), source)
             .map_err(|error| MANIFEST.malformed(MANIFEST_KEY, "segments", 0, error))?;
-        Ok(Self { snapshot, counters, manifest, index, spaces })
+        Ok(Self {
+            snapshot,
+            counters,
+            manifest,
+            index,
+            spaces,
+            roots: Mutex::default(),
+            norms: Mutex::default(),
+        })
     }
 }
 
@@ -264,6 +282,31 @@ impl ReadTransaction {
         Err(Error::not_found(format!("there is no node {node}")))
     }
 
+    /// Every document's root, ascending. Kept for as long as this state is.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` or `Io`.
+    pub fn roots(&self) -> Result<Arc<Roots>> {
+        let mut kept = self.state.roots.lock();
+        if let Some(roots) = &*kept {
+            return Ok(Arc::clone(roots));
+        }
+        let mut roots = Vec::with_capacity(self.document_count() as usize);
+        self.state.snapshot.scan(&ROOT, &[], |key, payload| {
+            let root = key::parse_one(key).ok_or_else(|| ROOT.malformed(key, "key", 0, "it is no node id"))?;
+            roots.push((NodeId(root), DocumentId(codec::decode(&ROOT, key, payload)?)));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if roots.len() != self.document_count() as usize {
+            let why = format!("{} roots are there, {} documents", roots.len(), self.document_count());
+            return Err(ROOT.malformed(b"*", "rows", 0, why));
+        }
+        let roots = Arc::new(roots);
+        *kept = Some(Arc::clone(&roots));
+        Ok(roots)
+    }
+
     /// Hands every document to `visit`, in id order, until it breaks.
     ///
     /// # Errors
@@ -379,6 +422,30 @@ impl<'a> VectorSpace<'a> {
             .state
             .snapshot
             .get_block(&CONTEXT, &key, |value| ContextNorms::open(self.id, document, value))
+    }
+
+    /// The norms of every document that has vectors here. Kept for as long as this state is.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` or `Io`.
+    pub fn all_context_norms(&self) -> Result<Arc<Norms>> {
+        let state = &self.transaction.state;
+        let mut kept = state.norms.lock();
+        if let Some(norms) = kept.get(&self.id) {
+            return Ok(Arc::clone(norms));
+        }
+        let mut all = Norms::new();
+        state.snapshot.scan_raw(CONTEXT.table, &key::one(self.id.0), |key, value| {
+            let (_, document) =
+                key::parse_two(key).ok_or_else(|| CONTEXT.malformed(key, "key", 0, "it is no pair of ids"))?;
+            let document = DocumentId(document);
+            all.insert(document, ContextNorms::open(self.id, document, value)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let all = Arc::new(all);
+        kept.insert(self.id, Arc::clone(&all));
+        Ok(all)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::format::tree::{TREE, TreeColumns};
 use crate::format::vector::{BLOCK, CONTEXT, SPACE};
 use crate::format::{codec, key, tree};
 use crate::ids::{DocumentId, NodeId, NodeRange, SegmentId, SpaceId};
+use crate::model::TokenCounter;
 use crate::storage::Batch;
 use crate::text::{NodeTerms, SegmentBuilder};
 use crate::tree::{Document, Outline};
@@ -54,6 +55,27 @@ pub enum Upsert {
     Replaced(DocumentId),
     /// There was one with the same content; nothing was done.
     Unchanged(DocumentId),
+}
+
+/// A document whose tokens have been counted: what [`WriteTransaction::upsert_prepared`] takes.
+pub struct PreparedDocument {
+    document: Document,
+    columns: TreeColumns,
+    hash: [u8; 32],
+}
+
+impl PreparedDocument {
+    pub(super) fn new(document: Document, counter: &dyn TokenCounter) -> Result<Self> {
+        let columns = document.columns(counter)?;
+        let hash = texts::content_hash(&document);
+        Ok(Self { document, columns, hash })
+    }
+
+    /// The document itself.
+    #[must_use]
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
 }
 
 impl Upsert {
@@ -129,6 +151,37 @@ impl WriteTransaction {
         self.insert(document, &columns, hash)
     }
 
+    /// Whether the document that has `document`'s key has its content too.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` or `Io`.
+    pub fn is_unchanged(&self, document: &Document) -> Result<bool> {
+        match self.document_by_key(&document.key)? {
+            Some(old) => Ok(self.record(old)?.content_hash == texts::content_hash(document)),
+            None => Ok(false),
+        }
+    }
+
+    /// As [`upsert_document`](Self::upsert_document), with the counting of tokens done before, perhaps on
+    /// another thread, by [`Database::prepare`](super::Database::prepare).
+    ///
+    /// # Errors
+    ///
+    /// As [`upsert_document`](Self::upsert_document).
+    pub fn upsert_prepared(&mut self, prepared: &PreparedDocument) -> Result<Upsert> {
+        let PreparedDocument { document, columns, hash } = prepared;
+        let old = self.document_by_key(&document.key)?;
+        if let Some(old) = old {
+            if self.record(old)?.content_hash == *hash {
+                return Ok(Upsert::Unchanged(old));
+            }
+            self.remove(old)?;
+        }
+        let new = self.insert(document, columns, *hash)?;
+        Ok(if old.is_some() { Upsert::Replaced(new) } else { Upsert::Inserted(new) })
+    }
+
     /// Adds `document`, or puts it in place of the one that has its key, or does nothing if that one has the
     /// same content.
     ///
@@ -136,18 +189,13 @@ impl WriteTransaction {
     ///
     /// `InvalidInput` as [`Document::validate`], or if the file is full; `Corrupt`; `Io`.
     pub fn upsert_document(&mut self, document: &Document) -> Result<Upsert> {
-        document.validate()?;
-        let hash = texts::content_hash(document);
-        let old = self.document_by_key(&document.key)?;
-        if let Some(old) = old {
-            if self.record(old)?.content_hash == hash {
-                return Ok(Upsert::Unchanged(old));
-            }
-            self.remove(old)?;
+        if let Some(old) = self.document_by_key(&document.key)?
+            && self.is_unchanged(document)?
+        {
+            return Ok(Upsert::Unchanged(old));
         }
-        let columns = document.columns(self.shared.counter.as_ref())?;
-        let new = self.insert(document, &columns, hash)?;
-        Ok(if old.is_some() { Upsert::Replaced(new) } else { Upsert::Inserted(new) })
+        let prepared = PreparedDocument::new(document.clone(), self.shared.counter.as_ref())?;
+        self.upsert_prepared(&prepared)
     }
 
     /// Takes the document that has `key` away; whether there was one.

@@ -1,0 +1,225 @@
+//! What a question is matched against, and how every leaf of it matches.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::db::ReadTransaction;
+use crate::db::VectorSpace;
+use crate::error::Error;
+use crate::error::Result;
+use crate::format::vector::ContextNorms;
+use crate::ids::DocumentId;
+use crate::ids::NodeRange;
+use crate::text::Bm25;
+use crate::text::Scorer;
+use crate::text::View;
+use crate::vector::context_scores;
+
+/// A question, with its vector if there is one.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The words.
+    pub text: &'a str,
+    /// The vector, and the space it is compared in.
+    pub vector: Option<QuestionVector<'a>>,
+}
+
+/// The vector of a question.
+#[derive(Debug, Clone, Copy)]
+pub struct QuestionVector<'a> {
+    /// Name of the space.
+    pub space: &'a str,
+    /// As long as the space's vectors; of any length above 0 in a cosine space.
+    pub vector: &'a [f32],
+}
+
+/// Neighbours on each side that a window takes in.
+const WINDOW_RADIUS: u32 = 2;
+
+/// How the leaves in scope match a question: raw scores, one a leaf or one a section, all of them.
+pub struct Signals {
+    /// The leaves, sections and documents in scope.
+    pub view: Arc<View>,
+    /// The documents in scope, in the order of `view.documents()`.
+    pub documents: Vec<DocumentId>,
+    /// BM25 of each leaf with its heading path, statistics of the scope.
+    pub lexical: Vec<f32>,
+    /// BM25 of each leaf, statistics of its own document; `None` if there is one document.
+    pub lexical_own: Option<Vec<f32>>,
+    /// Cosine of each leaf.
+    pub cosine: Option<Vec<f32>>,
+    /// Cosine of each leaf's vector mixed with its neighbours' and its section's.
+    pub context: Option<Vec<f32>>,
+    /// Cosine of each section's mean vector.
+    pub section_cosine: Option<Vec<f32>>,
+    /// Cosine of each document's mean vector, up to a factor.
+    pub document_cosine: Option<Vec<f32>>,
+    /// BM25 of each section as one text.
+    pub section: Vec<f32>,
+    /// Index of each leaf's section.
+    pub section_of: Vec<u32>,
+    /// BM25 of each leaf with two neighbours on each side as one text.
+    pub window: Vec<f32>,
+    /// BM25 of each document as one text.
+    pub document: Vec<f32>,
+}
+
+impl Signals {
+    /// Matches `question` against every leaf of `scope`: ranges of whole documents, sorted and disjoint; all
+    /// documents if `None`.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if the space is not there; `InvalidInput` if the vector does not fit it; `Corrupt`; `Io`.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the leaves in scope and the postings of the question's terms.
+    pub fn gather(
+        read: &ReadTransaction,
+        question: Question<'_>,
+        scope: Option<&[NodeRange]>,
+        threads: usize,
+    ) -> Result<Self> {
+        let index = read.text_index();
+        let view = match scope {
+            None => index.everything(),
+            Some(ranges) => Arc::new(index.view(ranges)?),
+        };
+        let documents = documents_of(read, &view)?;
+        let terms = read.analyzer().distinct_terms(question.text);
+        let hits = index.hits(&view, &terms)?;
+        let scorer = Scorer { view: &view, hits: &hits, bm25: Bm25::default() };
+        let section_of = (0..view.leaf_count())
+            .map(|leaf| view.section_of(leaf))
+            .collect::<Option<Vec<u32>>>()
+            .ok_or_else(|| Error::invalid("a leaf has no section"))?;
+        let mut signals = Self {
+            lexical: scorer.leaf_scores(),
+            lexical_own: (documents.len() > 1).then(|| scorer.leaf_scores_by_document()),
+            cosine: None,
+            context: None,
+            section_cosine: None,
+            document_cosine: None,
+            section: scorer.section_scores(),
+            section_of,
+            window: scorer.window_scores(WINDOW_RADIUS),
+            document: scorer.document_scores(),
+            documents,
+            view: Arc::clone(&view),
+        };
+        if let Some(QuestionVector { space, vector }) = question.vector {
+            let space = read.space(space).ok_or_else(|| {
+                let known: Vec<&str> = read.space_names().collect();
+                Error::not_found(format!("there is no vector space {space:?}; the file has {known:?}"))
+            })?;
+            signals.add_dense(&space, vector, scope, threads)?;
+        }
+        Ok(signals)
+    }
+
+    fn add_dense(
+        &mut self,
+        space: &VectorSpace<'_>,
+        vector: &[f32],
+        scope: Option<&[NodeRange]>,
+        threads: usize,
+    ) -> Result<()> {
+        let flat = space.flat()?;
+        let query = flat.query(vector)?;
+        let everything: Vec<NodeRange>;
+        let ranges = match scope {
+            Some(ranges) => ranges,
+            None => {
+                everything = self.view.documents().iter().map(|document| document.range).collect();
+                &everything
+            }
+        };
+        let mut cosine = vec![0.0; self.view.leaves().len()];
+        let mut leaves = self.view.leaves().iter().zip(&mut cosine).peekable();
+        for (node, score) in flat.score_all(&query, ranges, threads)? {
+            while leaves.next_if(|(leaf, _)| **leaf < node).is_some() {}
+            if let Some((_, slot)) = leaves.next_if(|(leaf, _)| **leaf == node) {
+                *slot = score;
+            }
+        }
+        let all = if scope.is_none() { Some(space.all_context_norms()?) } else { None };
+        let mut context = Vec::with_capacity(cosine.len());
+        let mut section_cosine = vec![0.0; self.view.sections().len()];
+        let mut document_cosine = Vec::with_capacity(self.documents.len());
+        let mut first_section = 0;
+        for (document, id) in self.view.documents().iter().zip(&self.documents) {
+            let sections = self.view.sections().iter().skip(first_section);
+            let count = sections.clone().take_while(|section| section.range.last <= document.range.last).count();
+            let start = document.leaves.start;
+            let local: Vec<Range<usize>> = sections
+                .take(count)
+                .map(|s| (s.leaves.start - start) as usize..(s.leaves.end - start) as usize)
+                .collect();
+            let leaves = document.leaves.start as usize..document.leaves.end as usize;
+            let scores = cosine.get(leaves.clone()).unwrap_or_default();
+            let own = match &all {
+                Some(_) => None,
+                None => space.context_norms(*id)?,
+            };
+            let norms = all.as_ref().and_then(|all| all.get(id)).or(own.as_ref());
+            match norms {
+                Some(norms) => {
+                    let section_of: Vec<Option<usize>> = self
+                        .section_of
+                        .get(leaves)
+                        .unwrap_or_default()
+                        .iter()
+                        .map(|section| (*section as usize).checked_sub(first_section))
+                        .collect();
+                    context.extend(context_scores(scores, &local, &section_of, norms)?);
+                    let slots = section_cosine.iter_mut().skip(first_section);
+                    for ((slot, range), norm) in slots.zip(&local).zip(&norms.section_norms) {
+                        *slot = mean_cosine(scores.get(range.clone()).unwrap_or_default(), *norm);
+                    }
+                    document_cosine.push(document_mean(scores, norms));
+                }
+                None => {
+                    context.extend(std::iter::repeat_n(0.0, scores.len()));
+                    document_cosine.push(0.0);
+                }
+            }
+            first_section += count;
+        }
+        self.cosine = Some(cosine);
+        self.context = Some(context);
+        self.section_cosine = Some(section_cosine);
+        self.document_cosine = Some(document_cosine);
+        Ok(())
+    }
+}
+
+/// `q . unit(sum of vectors)`, from the dot products and the length of the sum.
+fn mean_cosine(scores: &[f32], norm: f32) -> f32 {
+    if norm > 0.0 { scores.iter().sum::<f32>() / norm } else { 0.0 }
+}
+
+/// As [`mean_cosine`] for a whole document, whose length is taken to be that of its longest section sum: exact
+/// where one section spans the document, else an upper bound that keeps the order of magnitude.
+fn document_mean(scores: &[f32], norms: &ContextNorms) -> f32 {
+    let total = norms.section_norms.iter().map(|norm| norm * norm).sum::<f32>().sqrt();
+    mean_cosine(scores, total)
+}
+
+/// The ids of the documents of `view`, in its order.
+fn documents_of(read: &ReadTransaction, view: &View) -> Result<Vec<DocumentId>> {
+    if view.documents().len() <= 8 {
+        return view.documents().iter().map(|d| read.document_of(d.range.first).map(|info| info.id)).collect();
+    }
+    let roots = read.roots()?;
+    let mut roots = roots.iter();
+    view.documents()
+        .iter()
+        .map(|document| {
+            let found = roots.find(|(root, _)| *root == document.range.first);
+            found.map(|(_, id)| *id).ok_or_else(|| {
+                Error::not_found(format!("there is no document whose root is node {}", document.range.first))
+            })
+        })
+        .collect()
+}
