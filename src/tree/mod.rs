@@ -2,9 +2,11 @@
 //!
 //! * [`Document`], [`Node`], [`NodeKind`]: what an importer makes and `insert_document` takes.
 //! * [`Tree`], [`NodeView`]: what a reader gets. Subtrees are id ranges.
+//! * [`expansion`]: scores that travel along a tree.
 
 mod columns;
 mod document;
+pub mod expansion;
 mod reader;
 
 pub use document::{Document, Node, NodeKind};
