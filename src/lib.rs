@@ -8,6 +8,7 @@ pub mod ingest;
 pub mod kernels;
 pub mod model;
 pub mod providers;
+pub mod query;
 pub mod storage;
 pub mod text;
 pub mod tree;
