@@ -6,6 +6,7 @@ pub mod format;
 pub mod ids;
 pub mod ingest;
 pub mod kernels;
+pub mod methods;
 pub mod model;
 pub mod providers;
 pub mod query;
