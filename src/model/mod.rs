@@ -6,6 +6,8 @@
 
 mod embedder;
 mod language_model;
+#[cfg(any(test, feature = "testing"))]
+pub mod scripted;
 mod token_counter;
 
 pub use embedder::Embedder;

@@ -3,9 +3,11 @@
 //! * [`Document`], [`Node`], [`NodeKind`]: what an importer makes and `insert_document` takes.
 //! * [`Outline`]: which leaves lie in which sections.
 //! * [`Tree`], [`NodeView`]: what a reader gets. Subtrees are id ranges.
+//! * [`expansion`]: scores that travel along a tree.
 
 mod columns;
 mod document;
+pub mod expansion;
 mod outline;
 mod reader;
 

@@ -1,0 +1,31 @@
+//! Asking: scores are fused, evidence is packed under a hard budget, each step leaves a trace.
+//!
+//! What is here works on plain inputs (slices of scores, ranked candidates) and knows neither files nor indexes.
+//!
+//! * [`Budget`]: a ceiling in tokens, never exceeded.
+//! * [`Rrf`], [`min_max`], [`weighted`], [`hybrid`]: lists of scores made one.
+//! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
+//! * [`Mmr`]: the same ranking with less repetition.
+//! * [`Packing`]: from a ranking to an [`EvidenceList`], which [`Format`] renders.
+//! * [`Trace`]: what each step saw, kept and spent.
+//!
+//! Scores: higher is better; ties go to the lower id or index; NaN ranks lowest. Nothing depends on the order
+//! of a hash table or on the number of threads.
+
+mod budget;
+mod evidence;
+mod fuse;
+mod leaf_score;
+mod mmr;
+mod pack;
+mod render;
+mod trace;
+
+pub use budget::Budget;
+pub use evidence::{Cut, CutReason, Evidence, EvidenceList};
+pub use fuse::{Rrf, Scored, hybrid, min_max, weighted};
+pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
+pub use mmr::Mmr;
+pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
+pub use render::{Format, Headings};
+pub use trace::{Step, Trace};
