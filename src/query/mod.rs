@@ -1,7 +1,6 @@
 //! Asking: scores are fused, evidence is packed under a hard budget, each step leaves a trace.
 //!
-//! What is here works on plain inputs (slices of scores, ranked candidates) and knows neither files nor indexes.
-//!
+//! * [`Signals`]: how every leaf in scope matches a question.
 //! * [`Budget`]: a ceiling in tokens, never exceeded.
 //! * [`Rrf`], [`min_max`], [`weighted`], [`hybrid`]: lists of scores made one.
 //! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
@@ -19,6 +18,7 @@ mod leaf_score;
 mod mmr;
 mod pack;
 mod render;
+mod scope;
 mod trace;
 
 pub use budget::Budget;
@@ -28,4 +28,5 @@ pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
 pub use render::{Format, Headings};
+pub use scope::{Question, QuestionVector, Signals};
 pub use trace::{Step, Trace};

@@ -89,7 +89,7 @@ impl Signals {
         let documents = documents_of(read, &view)?;
         let terms = read.analyzer().distinct_terms(question.text);
         let hits = index.hits(&view, &terms)?;
-        let scorer = Scorer { view: &view, hits: &hits, bm25: Bm25::default() };
+        let scorer = Scorer::new(&view, &hits, Bm25::default());
         let section_of = (0..view.leaf_count())
             .map(|leaf| view.section_of(leaf))
             .collect::<Option<Vec<u32>>>()
