@@ -294,7 +294,8 @@ impl ReadTransaction {
         }
         let mut roots = Vec::with_capacity(self.document_count() as usize);
         self.state.snapshot.scan(&ROOT, &[], |key, payload| {
-            let root = key::parse_one(key).ok_or_else(|| ROOT.malformed(key, "key", 0, "it is no node id"))?;
+            let root =
+                key::parse_one(key).ok_or_else(|| ROOT.malformed(key, "key", 0, "it is no node id"))?;
             roots.push((NodeId(root), DocumentId(codec::decode(&ROOT, key, payload)?)));
             Ok(ControlFlow::Continue(()))
         })?;
@@ -437,8 +438,8 @@ impl<'a> VectorSpace<'a> {
         }
         let mut all = Norms::new();
         state.snapshot.scan_raw(CONTEXT.table, &key::one(self.id.0), |key, value| {
-            let (_, document) =
-                key::parse_two(key).ok_or_else(|| CONTEXT.malformed(key, "key", 0, "it is no pair of ids"))?;
+            let (_, document) = key::parse_two(key)
+                .ok_or_else(|| CONTEXT.malformed(key, "key", 0, "it is no pair of ids"))?;
             let document = DocumentId(document);
             all.insert(document, ContextNorms::open(self.id, document, value)?);
             Ok(ControlFlow::Continue(()))

@@ -391,7 +391,7 @@ impl WriteTransaction {
             pending.floats += dimension;
         }
         pending.changed = true;
-        let norms = context_norms(&stored, dimension, &outline.sections, &outline.section_of)?;
+        let norms = context_norms(&stored, dimension, &outline.inner, &outline.parent_of)?;
         self.batch.put_value(&CONTEXT, &key::two(space.0, id.0), &norms.seal(space, id)?)?;
         self.flush_vectors(PENDING_FLOATS)
     }

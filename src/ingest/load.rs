@@ -163,8 +163,7 @@ impl<'a> Loader<'a> {
             }
             self.add(document)
         })?;
-        self.passages_seen =
-            base.saturating_add(u32::try_from(report.passages).unwrap_or(u32::MAX));
+        self.passages_seen = base.saturating_add(u32::try_from(report.passages).unwrap_or(u32::MAX));
         Ok(report)
     }
 
@@ -374,5 +373,8 @@ fn in_parallel<T: Send>(
 
 /// Warnings of a report, with the file they are about.
 pub fn warnings<'a>(path: &'a Path, report: &'a Report) -> impl Iterator<Item = String> + 'a {
-    report.warnings.iter().map(move |Warning { line, message }| format!("{}:{line}: {message}", path.display()))
+    report
+        .warnings
+        .iter()
+        .map(move |Warning { line, message }| format!("{}:{line}: {message}", path.display()))
 }

@@ -7,7 +7,6 @@ use crate::db::ReadTransaction;
 use crate::db::VectorSpace;
 use crate::error::Error;
 use crate::error::Result;
-use crate::format::vector::ContextNorms;
 use crate::ids::DocumentId;
 use crate::ids::NodeRange;
 use crate::text::Bm25;
@@ -50,10 +49,10 @@ pub struct Signals {
     pub cosine: Option<Vec<f32>>,
     /// Cosine of each leaf's vector mixed with its neighbours' and its section's.
     pub context: Option<Vec<f32>>,
-    /// Cosine of each section's mean vector.
-    pub section_cosine: Option<Vec<f32>>,
-    /// Cosine of each document's mean vector, up to a factor.
-    pub document_cosine: Option<Vec<f32>>,
+    /// Cosine of the mean vector of the leaves below each inner node, in the order of `view.inner()`.
+    pub inner_cosine: Option<Vec<f32>>,
+    /// BM25 of each inner node's subtree as one text, in the order of `view.inner()`.
+    pub inner_lexical: Vec<f32>,
     /// BM25 of each section as one text.
     pub section: Vec<f32>,
     /// Index of each leaf's section.
@@ -99,8 +98,8 @@ impl Signals {
             lexical_own: (documents.len() > 1).then(|| scorer.leaf_scores_by_document()),
             cosine: None,
             context: None,
-            section_cosine: None,
-            document_cosine: None,
+            inner_cosine: None,
+            inner_lexical: inner_lexical(&view, &scorer),
             section: scorer.section_scores(),
             section_of,
             window: scorer.window_scores(WINDOW_RADIUS),
@@ -145,71 +144,92 @@ impl Signals {
         }
         let all = if scope.is_none() { Some(space.all_context_norms()?) } else { None };
         let mut context = Vec::with_capacity(cosine.len());
-        let mut section_cosine = vec![0.0; self.view.sections().len()];
-        let mut document_cosine = Vec::with_capacity(self.documents.len());
-        let mut first_section = 0;
+        let mut inner_cosine = Vec::with_capacity(self.view.inner().len());
+        let mut inner = self.view.inner().iter().peekable();
         for (document, id) in self.view.documents().iter().zip(&self.documents) {
-            let sections = self.view.sections().iter().skip(first_section);
-            let count = sections.clone().take_while(|section| section.range.last <= document.range.last).count();
             let start = document.leaves.start;
-            let local: Vec<Range<usize>> = sections
-                .take(count)
-                .map(|s| (s.leaves.start - start) as usize..(s.leaves.end - start) as usize)
-                .collect();
+            let local = |leaf: u32| leaf.saturating_sub(start) as usize;
+            let first_inner = inner_cosine.len();
+            let mut ranges: Vec<Range<usize>> = Vec::new();
+            while let Some(node) = inner.next_if(|node| node.range.first <= document.range.last) {
+                ranges.push(local(node.leaves.start)..local(node.leaves.end));
+            }
             let leaves = document.leaves.start as usize..document.leaves.end as usize;
             let scores = cosine.get(leaves.clone()).unwrap_or_default();
-            let own = match &all {
-                Some(_) => None,
-                None => space.context_norms(*id)?,
+            let own = if all.is_none() { space.context_norms(*id)? } else { None };
+            let Some(norms) = all.as_ref().and_then(|all| all.get(id)).or(own.as_ref()) else {
+                context.extend(std::iter::repeat_n(0.0, scores.len()));
+                inner_cosine.extend(std::iter::repeat_n(0.0, ranges.len()));
+                continue;
             };
-            let norms = all.as_ref().and_then(|all| all.get(id)).or(own.as_ref());
-            match norms {
-                Some(norms) => {
-                    let section_of: Vec<Option<usize>> = self
-                        .section_of
-                        .get(leaves)
-                        .unwrap_or_default()
-                        .iter()
-                        .map(|section| (*section as usize).checked_sub(first_section))
-                        .collect();
-                    context.extend(context_scores(scores, &local, &section_of, norms)?);
-                    let slots = section_cosine.iter_mut().skip(first_section);
-                    for ((slot, range), norm) in slots.zip(&local).zip(&norms.section_norms) {
-                        *slot = mean_cosine(scores.get(range.clone()).unwrap_or_default(), *norm);
-                    }
-                    document_cosine.push(document_mean(scores, norms));
-                }
-                None => {
-                    context.extend(std::iter::repeat_n(0.0, scores.len()));
-                    document_cosine.push(0.0);
-                }
-            }
-            first_section += count;
+            let parent_of: Vec<Option<usize>> = leaves
+                .map(|leaf| {
+                    let section = self.section_of.get(leaf)?;
+                    let inner = self.view.sections().get(*section as usize)?.inner;
+                    (inner as usize).checked_sub(first_inner)
+                })
+                .collect();
+            context.extend(context_scores(scores, &ranges, &parent_of, norms)?);
+            inner_cosine.extend(ranges.into_iter().zip(&norms.section_norms).map(|(range, norm)| {
+                let sum: f32 = scores.get(range).unwrap_or_default().iter().sum();
+                if *norm > 0.0 { sum / norm } else { 0.0 }
+            }));
         }
         self.cosine = Some(cosine);
         self.context = Some(context);
-        self.section_cosine = Some(section_cosine);
-        self.document_cosine = Some(document_cosine);
+        self.inner_cosine = Some(inner_cosine);
         Ok(())
+    }
+
+    /// Cosine of each section's mean vector, in the order of `view.sections()`.
+    #[must_use]
+    pub fn section_cosine(&self) -> Option<Vec<f32>> {
+        let inner = self.inner_cosine.as_ref()?;
+        self.view.sections().iter().map(|section| inner.get(section.inner as usize).copied()).collect()
+    }
+
+    /// Cosine of each document's mean vector, in the order of `view.documents()`.
+    #[must_use]
+    pub fn document_cosine(&self) -> Option<Vec<f32>> {
+        let inner = self.inner_cosine.as_ref()?;
+        self.view.documents().iter().map(|document| inner.get(document.inner as usize).copied()).collect()
     }
 }
 
-/// `q . unit(sum of vectors)`, from the dot products and the length of the sum.
-fn mean_cosine(scores: &[f32], norm: f32) -> f32 {
-    if norm > 0.0 { scores.iter().sum::<f32>() / norm } else { 0.0 }
-}
-
-/// As [`mean_cosine`] for a whole document, whose length is taken to be that of its longest section sum: exact
-/// where one section spans the document, else an upper bound that keeps the order of magnitude.
-fn document_mean(scores: &[f32], norms: &ContextNorms) -> f32 {
-    let total = norms.section_norms.iter().map(|norm| norm * norm).sum::<f32>().sqrt();
-    mean_cosine(scores, total)
+/// BM25 of every inner node's subtree as one text: sections among sections, documents among documents, nodes
+/// that hold sections alone under the statistics of sections.
+fn inner_lexical(view: &View, scorer: &Scorer<'_>) -> Vec<f32> {
+    let mut scores = vec![None; view.inner().len()];
+    let mut put = |inner: u32, score: f32| {
+        if let Some(slot) = scores.get_mut(inner as usize) {
+            *slot = Some(score);
+        }
+    };
+    for (section, score) in view.sections().iter().zip(scorer.section_scores()) {
+        put(section.inner, score);
+    }
+    for (document, score) in view.documents().iter().zip(scorer.document_scores()) {
+        put(document.inner, score);
+    }
+    let others: Vec<NodeRange> = view
+        .inner()
+        .iter()
+        .zip(&scores)
+        .filter(|(_, score)| score.is_none())
+        .map(|(node, _)| node.range)
+        .collect();
+    let mut others = scorer.range_scores(&others).into_iter();
+    scores.into_iter().map(|score| score.or_else(|| others.next()).unwrap_or_default()).collect()
 }
 
 /// The ids of the documents of `view`, in its order.
 fn documents_of(read: &ReadTransaction, view: &View) -> Result<Vec<DocumentId>> {
     if view.documents().len() <= 8 {
-        return view.documents().iter().map(|d| read.document_of(d.range.first).map(|info| info.id)).collect();
+        return view
+            .documents()
+            .iter()
+            .map(|d| read.document_of(d.range.first).map(|info| info.id))
+            .collect();
     }
     let roots = read.roots()?;
     let mut roots = roots.iter();

@@ -1,7 +1,7 @@
 //! Documents as trees: the value to insert, its columns, and the tree as it is read back.
 //!
 //! * [`Document`], [`Node`], [`NodeKind`]: what an importer makes and `insert_document` takes.
-//! * [`Outline`]: which leaves lie in which sections.
+//! * [`Outline`]: which leaves lie below which inner nodes.
 //! * [`Tree`], [`NodeView`]: what a reader gets. Subtrees are id ranges.
 //! * [`expansion`]: scores that travel along a tree.
 

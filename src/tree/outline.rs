@@ -1,21 +1,18 @@
-//! Which leaves a document has, and which sections hold them.
+//! Which leaves a document has, and which inner nodes hold them.
 
 use std::ops::Range;
 
 use super::document::Document;
 
-/// The leaves of a document and the sections they lie in, by index.
-///
-/// A *section* here is an inner node that is the parent of at least one leaf; in a document without headings
-/// the root is the only one. Sections are in pre-order and may nest.
+/// The leaves of a document and the inner nodes they lie below, by index, both in pre-order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outline {
     /// `n`: index of each leaf in [`Document::nodes`], ascending.
     pub leaves: Vec<u32>,
-    /// `m`: the leaves below each section, as a range of indexes into `leaves`.
-    pub sections: Vec<Range<usize>>,
-    /// `n`: index into `sections` of each leaf's parent.
-    pub section_of: Vec<Option<usize>>,
+    /// `m`: the leaves below each inner node, as a range of indexes into `leaves`; the root's is `0..n`.
+    pub inner: Vec<Range<usize>>,
+    /// `n`: index into `inner` of each leaf's parent.
+    pub parent_of: Vec<Option<usize>>,
 }
 
 impl Outline {
@@ -23,40 +20,39 @@ impl Outline {
     #[must_use]
     pub fn of(document: &Document) -> Self {
         let mut outline = Self::default();
-        let mut holds_leaf = vec![false; document.nodes.len()];
-        for node in document.nodes.iter().filter(|node| node.kind.is_leaf()) {
-            if let Some(holds) = node.parent.and_then(|parent| holds_leaf.get_mut(parent as usize)) {
-                *holds = true;
+        // For each node its index among the inner nodes.
+        let mut inner_at = vec![None; document.nodes.len()];
+        // Inner nodes on the path to the current node, as (node, index among inner nodes).
+        let mut open: Vec<(u32, usize)> = Vec::new();
+        for (index, node) in (0_u32..).zip(&document.nodes) {
+            while open.last().is_some_and(|(above, _)| Some(*above) != node.parent) {
+                outline.close(open.pop());
+            }
+            if node.kind.is_leaf() {
+                let parent = node.parent.and_then(|parent| inner_at.get(parent as usize).copied().flatten());
+                outline.leaves.push(index);
+                outline.parent_of.push(parent);
+            } else {
+                let at = outline.inner.len();
+                if let Some(slot) = inner_at.get_mut(index as usize) {
+                    *slot = Some(at);
+                }
+                open.push((index, at));
+                outline.inner.push(outline.leaves.len()..outline.leaves.len());
             }
         }
-        // Index of each section by node, and the sections still open, as (node, section).
-        let mut section_at = vec![None; document.nodes.len()];
-        for (index, node) in (0_u32..).zip(&document.nodes) {
-            let place = index as usize;
-            if node.kind.is_leaf() {
-                let section =
-                    node.parent.and_then(|parent| section_at.get(parent as usize).copied().flatten());
-                outline.leaves.push(index);
-                outline.section_of.push(section);
-                let end = outline.leaves.len();
-                let mut above = node.parent;
-                while let Some(ancestor) = above {
-                    let section = section_at.get(ancestor as usize).copied().flatten();
-                    if let Some(range) = section.and_then(|section: usize| outline.sections.get_mut(section))
-                    {
-                        range.end = end;
-                    }
-                    above = document.nodes.get(ancestor as usize).and_then(|node| node.parent);
-                }
-            } else if holds_leaf.get(place).copied().unwrap_or_default() {
-                let at = outline.leaves.len();
-                if let Some(slot) = section_at.get_mut(place) {
-                    *slot = Some(outline.sections.len());
-                }
-                outline.sections.push(at..at);
-            }
+        while let Some(last) = open.pop() {
+            outline.close(Some(last));
         }
         outline
+    }
+
+    /// An inner node ends at the leaves seen so far.
+    fn close(&mut self, inner: Option<(u32, usize)>) {
+        let end = self.leaves.len();
+        if let Some(range) = inner.and_then(|(_, index)| self.inner.get_mut(index)) {
+            range.end = end;
+        }
     }
 }
 
@@ -65,9 +61,9 @@ mod tests {
     use super::super::document::{Node, NodeKind};
     use super::*;
 
-    /// root( leaf, A( leaf, B( leaf ) ), C( D( leaf ) ) ): C holds no leaf of its own.
+    /// root( leaf, A( leaf, B( leaf ) ), C( D( leaf ) ) )
     #[test]
-    fn sections_are_the_parents_of_leaves_and_may_nest() {
+    fn every_inner_node_knows_the_leaves_below_it() {
         let mut document = Document::new("k", "t");
         let node = |parent, kind| Node::new(Some(parent), kind);
         document.nodes.extend([
@@ -84,7 +80,7 @@ mod tests {
         let outline = Outline::of(&document);
 
         assert_eq!(outline.leaves, [1, 3, 5, 8]);
-        assert_eq!(outline.sections, [0..4, 1..3, 2..3, 3..4]);
-        assert_eq!(outline.section_of, [Some(0), Some(1), Some(2), Some(3)]);
+        assert_eq!(outline.inner, [0..4, 1..3, 2..3, 3..4, 3..4]);
+        assert_eq!(outline.parent_of, [Some(0), Some(1), Some(2), Some(4)]);
     }
 }

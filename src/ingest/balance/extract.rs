@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::ingest::outline::clip;
-use crate::ingest::outline::collapse;
-use crate::ingest::sentence::sentences;
 use super::lexical::Lexicon;
 use super::lexical::Sparse;
 use super::lexical::add;
 use super::lexical::dot;
 use super::lexical::is_unspaced;
 use super::lexical::real;
+use crate::ingest::outline::clip;
+use crate::ingest::outline::collapse;
+use crate::ingest::sentence::sentences;
 
 /// Longest summary, in characters.
 pub(super) const MAX_SUMMARY_CHARACTERS: usize = 300;
@@ -44,7 +44,8 @@ pub(super) fn title<'a>(texts: impl Iterator<Item = &'a str> + Clone, lexicon: &
         })
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let unspaced = ranked.iter().take(MAX_KEYWORDS).filter(|(_, _, word)| word.starts_with(is_unspaced)).count();
+    let unspaced =
+        ranked.iter().take(MAX_KEYWORDS).filter(|(_, _, word)| word.starts_with(is_unspaced)).count();
     let mut chosen: Vec<(usize, &str)> = Vec::new();
     for (_, place, word) in ranked {
         if chosen.len() == MAX_KEYWORDS {
@@ -166,7 +167,8 @@ mod tests {
 
     #[test]
     fn a_summary_is_the_central_sentences_within_its_length() {
-        let text = "Widgets sell well in Europe. Widgets sell well in Asia too. It rained. Europe likes widgets.";
+        let text =
+            "Widgets sell well in Europe. Widgets sell well in Asia too. It rained. Europe likes widgets.";
         let sentences: Vec<String> = candidates(text, 10).collect();
         let lexicon = lexicon(&sentences.iter().map(String::as_str).collect::<Vec<_>>());
 

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 /// Words that say nothing about a passage, in English; others fall out by their frequency.
 const STOP: &[&str] = &[
-    "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before",
-    "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "each", "for", "from", "had",
-    "has", "have", "he", "her", "his", "how", "if", "in", "into", "is", "it", "its", "may", "more", "most", "no",
-    "not", "of", "on", "one", "only", "or", "other", "our", "over", "she", "should", "so", "some", "such", "than",
-    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "under",
-    "up", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "would", "you",
-    "your",
+    "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been",
+    "before", "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "each", "for",
+    "from", "had", "has", "have", "he", "her", "his", "how", "if", "in", "into", "is", "it", "its", "may",
+    "more", "most", "no", "not", "of", "on", "one", "only", "or", "other", "our", "over", "she", "should",
+    "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
+    "those", "through", "to", "under", "up", "was", "we", "were", "what", "when", "where", "which", "while",
+    "who", "will", "with", "would", "you", "your",
 ];
 
 /// Longer words are passed over: no title wants them.

@@ -33,8 +33,11 @@ pub(super) fn document(
     let (text, ranges) = joined(passages, same_title);
     check_text(key, &text)?;
     let mut outline = Outline::new(&text, options, counter);
-    let pages: Vec<&str> =
-        passages.iter().filter(|passage| passage.page.is_some()).map(|passage| passage.text.as_str()).collect();
+    let pages: Vec<&str> = passages
+        .iter()
+        .filter(|passage| passage.page.is_some())
+        .map(|passage| passage.text.as_str())
+        .collect();
     let running = running_lines(&pages);
     let mut open: Option<&Place> = None;
     for (at, (passage, range)) in passages.iter().zip(ranges).enumerate() {

@@ -2,12 +2,12 @@
 //! TreeExpansion scores every node), fused and packed in reading order.
 //!
 //! Runs without a language model: then the exploration path is empty and the recovery path carries everything.
-//! What is here works on plain inputs and does not read files.
 //!
 //! * [`Bear`]: the options; [`Mode::regime`] decides between whole documents and nodes.
 //! * [`explore`]: what a language model chooses.
 //! * [`recover`]: what scores choose: documents, expanded nodes, sections that compete with leaves.
 //! * [`fusion`]: both paths made one list of leaves.
+//! * [`Bear::retrieve`]: all of it over a file.
 //!
 //! # Source
 //!
@@ -20,6 +20,8 @@ pub mod explore;
 pub mod fusion;
 mod prompts;
 pub mod recover;
+mod run;
+mod source;
 
 use crate::query::Budget;
 use crate::query::LeafScore;
@@ -29,6 +31,8 @@ use crate::tree::expansion::Candidates;
 use crate::tree::expansion::Expansion;
 
 use self::recover::Coherent;
+
+pub use self::run::{Request, Retrieved};
 
 /// Options of BEAR.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]

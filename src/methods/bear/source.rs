@@ -1,0 +1,109 @@
+//! Evidence from a snapshot: trees and texts, read only for what is chosen.
+
+use std::sync::Arc;
+
+use super::run::ranking_limit;
+use crate::db::ReadTransaction;
+use crate::error::Error;
+use crate::error::Result;
+use crate::ids::DocumentId;
+use crate::ids::NodeId;
+use crate::query::Budget;
+use crate::query::Candidate;
+use crate::query::Evidence;
+use crate::query::EvidenceSource;
+use crate::query::LeafParts;
+use crate::text::View;
+use crate::tree::Tree;
+
+/// A snapshot with the scores of one question.
+pub(super) struct Snapshot<'a> {
+    read: &'a ReadTransaction,
+    view: &'a View,
+    parts: &'a [LeafParts],
+}
+
+impl<'a> Snapshot<'a> {
+    /// * `parts`: one for each leaf of `view`.
+    pub(super) fn new(read: &'a ReadTransaction, view: &'a View, parts: &'a [LeafParts]) -> Self {
+        Self { read, view, parts }
+    }
+
+    pub(super) fn limit(&self, budget: Budget) -> usize {
+        ranking_limit(budget)
+    }
+
+    pub(super) fn document_of(&self, node: NodeId) -> Result<DocumentId> {
+        self.read.document_of(node).map(|info| info.id)
+    }
+
+    /// Trees of `documents`, in their order.
+    pub(super) fn chosen(&self, documents: Vec<DocumentId>) -> Result<Vec<(DocumentId, Arc<Tree>)>> {
+        documents.into_iter().map(|id| Ok((id, self.read.tree(id)?))).collect()
+    }
+
+    /// The candidate that `leaf` is.
+    pub(super) fn candidate(&self, leaf: NodeId) -> Result<Candidate> {
+        let document = self.document_of(leaf)?;
+        let tree = self.read.tree(document)?;
+        let node = tree.node(leaf)?;
+        Ok(Candidate {
+            node: leaf,
+            document,
+            order: 0,
+            section: node.parent().map_or(tree.root(), |parent| parent.id()),
+            tokens: node.tokens() as usize,
+            bytes: node.span().size_bytes(),
+        })
+    }
+
+    /// The candidates that the best of `leaves` are.
+    pub(super) fn candidates(
+        &self,
+        leaves: impl Iterator<Item = NodeId>,
+        budget: Budget,
+    ) -> Result<Vec<Candidate>> {
+        leaves.take(self.limit(budget)).map(|leaf| self.candidate(leaf)).collect()
+    }
+}
+
+impl EvidenceSource for Snapshot<'_> {
+    fn headings(&self, candidate: &Candidate) -> Result<(String, Vec<String>)> {
+        let tree = self.read.tree(candidate.document)?;
+        let root = tree.node(tree.root())?;
+        let mut path: Vec<String> =
+            tree.heading_path(candidate.node)?.into_iter().map(str::to_owned).collect();
+        if !root.title().is_empty() && !path.is_empty() {
+            path.remove(0);
+        }
+        Ok((root.title().to_owned(), path))
+    }
+
+    fn evidence(&self, candidate: &Candidate) -> Result<Evidence> {
+        let info = self.read.document(candidate.document)?;
+        let (title, heading_path) = self.headings(candidate)?;
+        let tree = self.read.tree(candidate.document)?;
+        let node = tree.node(candidate.node)?;
+        let leaf = self.view.leaf_index(candidate.node);
+        let parts = leaf.and_then(|leaf| self.parts.get(leaf as usize));
+        let parts = parts.ok_or_else(|| {
+            Error::not_found(format!("node {} is no leaf of the documents asked", candidate.node))
+        })?;
+        Ok(Evidence {
+            document: candidate.document,
+            key: info.key,
+            title,
+            heading_path,
+            section: candidate.section,
+            node: candidate.node,
+            kind: node.kind(),
+            span: node.span(),
+            page: (node.page() > 0).then_some(node.page()),
+            id: node.attribute("id").map(str::to_owned),
+            text: self.read.text(candidate.document, node.span())?,
+            tokens: candidate.tokens,
+            score: parts.score,
+            parts: parts.named(),
+        })
+    }
+}
