@@ -97,9 +97,13 @@ fn key_value(line: &str) -> Option<(&str, &str)> {
 fn scalar(value: &str) -> Option<String> {
     let value = value.trim();
     let inner = match value.chars().next()? {
-        '"' => value[1..].split_once('"').map(|(inner, _)| inner.to_owned()).filter(|s| !s.ends_with('\\')).or_else(
-            || Some(value[1..].rsplit_once('"')?.0.replace("\\\"", "\"").replace("\\\\", "\\")),
-        )?,
+        '"' => value[1..]
+            .split_once('"')
+            .map(|(inner, _)| inner.to_owned())
+            .filter(|s| !s.ends_with('\\'))
+            .or_else(|| {
+            Some(value[1..].rsplit_once('"')?.0.replace("\\\"", "\"").replace("\\\\", "\\"))
+        })?,
         '\'' => value[1..].rsplit_once('\'')?.0.replace("''", "'"),
         '{' | '[' | '|' | '>' | '&' | '*' | '!' | '#' => return None,
         _ => value.split_once(" #").map_or(value, |(value, _)| value).trim_end().to_owned(),
@@ -135,13 +139,17 @@ mod tests {
         assert_eq!(found.title.as_deref(), Some("A: \"plan\""));
         assert_eq!(found.language.as_deref(), Some("en"));
         let attributes: Vec<_> = found.attributes.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-        assert_eq!(attributes, [("author", "O'Brien"), ("tags", "a, b, c, d"), ("team", "x, y"), ("year", "2024")]);
+        assert_eq!(
+            attributes,
+            [("author", "O'Brien"), ("tags", "a, b, c, d"), ("team", "x, y"), ("year", "2024")]
+        );
         assert_eq!(&text[found.end..], "Body");
     }
 
     #[test]
     fn odd_lines_are_left_out_and_nothing_fails() {
-        let found = front_matter("---\r\n: no\r\nmap: {a: 1}\r\n  nested: 1\r\nhttp://x\r\nok: 1\r\n???\r\n...\r\nB");
+        let found =
+            front_matter("---\r\n: no\r\nmap: {a: 1}\r\n  nested: 1\r\nhttp://x\r\nok: 1\r\n???\r\n...\r\nB");
 
         assert_eq!(found.attributes.into_iter().collect::<Vec<_>>(), [("ok".to_owned(), "1".to_owned())]);
     }

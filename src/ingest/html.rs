@@ -49,7 +49,8 @@ pub fn html(key: &str, page: &str, options: &Options, counter: &dyn TokenCounter
         What::Heading { level, title } => Some((*level, title.clone())),
         What::Leaf(_) => None,
     };
-    let tops: Vec<String> = blocks.iter().filter_map(heading).filter(|(l, _)| *l == 1).map(|(_, t)| t).collect();
+    let tops: Vec<String> =
+        blocks.iter().filter_map(heading).filter(|(l, _)| *l == 1).map(|(_, t)| t).collect();
     let title = collapse(&title);
     let title = match tops.as_slice() {
         [only] if title.to_lowercase().contains(&only.to_lowercase()) => only,
@@ -58,8 +59,8 @@ pub fn html(key: &str, page: &str, options: &Options, counter: &dyn TokenCounter
         [] => stem(key),
     };
     let title = clip(title, MAX_TITLE_BYTES);
-    let is_root =
-        tops.len() == 1 && blocks.iter().find_map(heading).is_some_and(|(level, own)| level == 1 && own == title);
+    let is_root = tops.len() == 1
+        && blocks.iter().find_map(heading).is_some_and(|(level, own)| level == 1 && own == title);
     let mut outline = Outline::new(&text, options, counter);
     for Block { range, what } in blocks {
         match what {
@@ -108,6 +109,7 @@ enum Mode {
     Title,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts about the block at hand")]
 struct Reader {
     strictness: Strictness,
     text: String,
@@ -124,8 +126,9 @@ struct Reader {
     is_item: bool,
     last_was_item: bool,
     in_head: bool,
-    /// Name of the element left out, once for each that is open.
+    /// Name of the element that is left out; empty if none is.
     skipping: Vec<u8>,
+    /// How many elements of that name are open.
     skip_depth: usize,
 }
 
@@ -178,7 +181,10 @@ impl Reader {
             return;
         }
         match name {
-            b"html" => self.language = attribute(tag, b"lang").filter(|lang| lang.len() <= 35).or(self.language.take()),
+            b"html" => {
+                self.language =
+                    attribute(tag, b"lang").filter(|lang| lang.len() <= 35).or(self.language.take());
+            }
             b"head" => self.in_head = true,
             b"title" => {
                 self.flush();
@@ -236,7 +242,8 @@ impl Reader {
         match (name, self.mode) {
             (b"head", _) => self.in_head = false,
             (b"title", Mode::Title) => self.mode = Mode::Prose,
-            (b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6", Mode::Heading(_)) | (b"pre", Mode::Preformatted) => {
+            (b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6", Mode::Heading(_))
+            | (b"pre", Mode::Preformatted) => {
                 self.flush();
             }
             (b"table", Mode::Table) => self.end_table(),
@@ -385,11 +392,52 @@ fn attribute(tag: &StartTag<()>, name: &[u8]) -> Option<String> {
 fn is_block(name: &[u8]) -> bool {
     matches!(
         name,
-        b"address" | b"article" | b"aside" | b"blockquote" | b"body" | b"center" | b"dd" | b"details" | b"dialog"
-            | b"dir" | b"div" | b"dl" | b"dt" | b"fieldset" | b"figcaption" | b"figure" | b"footer" | b"form"
-            | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"header" | b"hgroup" | b"hr" | b"html" | b"li"
-            | b"main" | b"menu" | b"nav" | b"ol" | b"option" | b"p" | b"pre" | b"section" | b"summary" | b"table"
-            | b"tbody" | b"td" | b"tfoot" | b"th" | b"thead" | b"tr" | b"ul"
+        b"address"
+            | b"article"
+            | b"aside"
+            | b"blockquote"
+            | b"body"
+            | b"center"
+            | b"dd"
+            | b"details"
+            | b"dialog"
+            | b"dir"
+            | b"div"
+            | b"dl"
+            | b"dt"
+            | b"fieldset"
+            | b"figcaption"
+            | b"figure"
+            | b"footer"
+            | b"form"
+            | b"h1"
+            | b"h2"
+            | b"h3"
+            | b"h4"
+            | b"h5"
+            | b"h6"
+            | b"header"
+            | b"hgroup"
+            | b"hr"
+            | b"html"
+            | b"li"
+            | b"main"
+            | b"menu"
+            | b"nav"
+            | b"ol"
+            | b"option"
+            | b"p"
+            | b"pre"
+            | b"section"
+            | b"summary"
+            | b"table"
+            | b"tbody"
+            | b"td"
+            | b"tfoot"
+            | b"th"
+            | b"thead"
+            | b"tr"
+            | b"ul"
     )
 }
 
@@ -468,7 +516,9 @@ mod tests {
     fn a_hundred_thousand_open_elements_take_no_stack_and_little_time() {
         let start = std::time::Instant::now();
 
-        for tag in ["<div>", "<table><tr><td>", "<ul><li>", "<svg>", "<nav>", "<b a=1 a=2>", "<h1>", "&amp", "<!--"] {
+        for tag in
+            ["<div>", "<table><tr><td>", "<ul><li>", "<svg>", "<nav>", "<b a=1 a=2>", "<h1>", "&amp", "<!--"]
+        {
             let document = read(&format!("{}text", tag.repeat(100_000)));
             assert!(tag == "<!--" || document.text.ends_with("text"), "{tag}");
         }

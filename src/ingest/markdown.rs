@@ -63,8 +63,7 @@ pub fn markdown(key: &str, text: &str, options: &Options, counter: &dyn TokenCou
             What::Image { alt } => outline.block(NodeKind::Image, range, Nature::Prose, &alt),
             What::Table { header } => {
                 // The parts of a table that is split are told apart by its header row.
-                let is_whole =
-                    outline.count(&range).is_some_and(|tokens| tokens <= options.max_whole_tokens);
+                let is_whole = outline.count(&range).is_some_and(|tokens| tokens <= options.max_whole_tokens);
                 outline.block(NodeKind::Table, range, Nature::Lines, if is_whole { "" } else { &header });
             }
         }
@@ -73,7 +72,7 @@ pub fn markdown(key: &str, text: &str, options: &Options, counter: &dyn TokenCou
     let mut document = Document::new(key, title);
     document.language = matter.language;
     document.attributes = matter.attributes;
-    document.text = text.to_owned();
+    text.clone_into(&mut document.text);
     super::finish(&mut document, nodes, options, counter)?;
     Ok(document)
 }
@@ -256,7 +255,9 @@ impl Reader {
         let title = collapse(&self.title);
         match self.kind {
             // A heading without words opens nothing; one that is too long is a text.
-            Outer::Heading(level) if (1..=MAX_TITLE_BYTES).contains(&title.len()) => What::Heading { level, title },
+            Outer::Heading(level) if (1..=MAX_TITLE_BYTES).contains(&title.len()) => {
+                What::Heading { level, title }
+            }
             Outer::Paragraph if self.has_image && !self.prose => What::Image { alt: title },
             Outer::List => What::List(self.items),
             Outer::Code => What::Code,

@@ -33,8 +33,7 @@ pub(super) struct Outline<'a> {
 impl<'a> Outline<'a> {
     /// An outline of `text` with nothing but a root.
     pub(super) fn new(text: &'a str, options: &Options, counter: &'a dyn TokenCounter) -> Self {
-        let splitter =
-            Splitter { text, target: options.target_tokens, max: options.max_tokens, counter };
+        let splitter = Splitter { text, target: options.target_tokens, max: options.max_tokens, counter };
         Self {
             splitter,
             whole: options.max_whole_tokens,
@@ -162,7 +161,9 @@ pub(super) fn stem(key: &str) -> &str {
     let name = name.strip_suffix(".gz").unwrap_or(name);
     let stem = match name.rsplit_once('.') {
         Some((stem, extension))
-            if !stem.is_empty() && extension.len() <= 8 && extension.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+            if !stem.is_empty()
+                && extension.len() <= 8
+                && extension.bytes().all(|b| b.is_ascii_alphanumeric()) =>
         {
             stem
         }
@@ -227,11 +228,7 @@ mod tests {
             outline.finish().iter().skip(1).map(|node| (node.kind, &text[node.span.as_range()])).collect();
         assert_eq!(
             leaves,
-            [
-                (NodeKind::Text, "a b\n\nc"),
-                (NodeKind::Table, "|t|"),
-                (NodeKind::Text, "d e f\n\ng h i")
-            ]
+            [(NodeKind::Text, "a b\n\nc"), (NodeKind::Table, "|t|"), (NodeKind::Text, "d e f\n\ng h i")]
         );
     }
 

@@ -89,7 +89,10 @@ fn key(path: &Path, root: &Path) -> Result<String> {
         match component.as_os_str().to_str() {
             Some(_) if component == Component::RootDir => key.push('/'),
             Some(name) => key.push_str(name),
-            None => return Err(Error::invalid(format!("{name:?}: its name is not Unicode; rename it", name = path))),
+            None => {
+                let message = format!("{}: its name is not Unicode; rename it", path.display());
+                return Err(Error::invalid(message));
+            }
         }
     }
     Ok(key)
@@ -121,10 +124,16 @@ mod tests {
 
     fn read(folder: &TempDir, name: &str) -> Result<Vec<Document>> {
         let mut documents = Vec::new();
-        read_path(&folder.path().join(name), folder.path(), &Options::default(), &Words::default(), &mut |d| {
-            documents.push(d);
-            Ok(())
-        })?;
+        read_path(
+            &folder.path().join(name),
+            folder.path(),
+            &Options::default(),
+            &Words::default(),
+            &mut |d| {
+                documents.push(d);
+                Ok(())
+            },
+        )?;
         Ok(documents)
     }
 
@@ -151,7 +160,13 @@ mod tests {
         let found: Vec<_> = found.iter().map(|(key, title)| (key.as_str(), title.as_str())).collect();
         assert_eq!(
             found,
-            [("a/b.md", "Title"), ("page.html", "Page"), ("c.txt", "c"), ("k", "Passages"), ("z.md.gz", "Packed")]
+            [
+                ("a/b.md", "Title"),
+                ("page.html", "Page"),
+                ("c.txt", "c"),
+                ("k", "Passages"),
+                ("z.md.gz", "Packed")
+            ]
         );
     }
 
@@ -174,7 +189,10 @@ mod tests {
 
         for name in ["empty.txt", "empty.md", "empty.html"] {
             let documents = read(&folder, name).expect("an empty file is no error");
-            assert_eq!((documents.len(), documents[0].nodes.len(), documents[0].title.as_str()), (1, 1, "empty"));
+            assert_eq!(
+                (documents.len(), documents[0].nodes.len(), documents[0].title.as_str()),
+                (1, 1, "empty")
+            );
         }
     }
 

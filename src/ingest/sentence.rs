@@ -14,8 +14,8 @@ const NEVER: &[&str] = &[
 
 /// Words that abbreviate only before a number: `No. 5`, `Fig. 3`, `Jan. 1`.
 const BEFORE_NUMBER: &[&str] = &[
-    "no", "nos", "fig", "figs", "eq", "eqs", "sec", "art", "vol", "ch", "p", "pp", "para", "item", "tab", "jan",
-    "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
+    "no", "nos", "fig", "figs", "eq", "eqs", "sec", "art", "vol", "ch", "p", "pp", "para", "item", "tab",
+    "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
 ];
 
 /// Full stop, question and exclamation mark of scripts that put no space after them.
@@ -29,8 +29,8 @@ const NARROW: &[char] = &[
 ];
 
 const CLOSERS: &[char] = &[
-    '"', '\'', ')', ']', '}', '\u{201d}', '\u{2019}', '\u{bb}', '\u{300d}', '\u{300f}', '\u{ff09}', '\u{3011}',
-    '\u{300b}', '*', '_',
+    '"', '\'', ')', ']', '}', '\u{201d}', '\u{2019}', '\u{bb}', '\u{300d}', '\u{300f}', '\u{ff09}',
+    '\u{3011}', '\u{300b}', '*', '_',
 ];
 
 /// Longest word looked back at for an abbreviation, in bytes.
@@ -61,9 +61,9 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
             continue;
         }
         let mut only_one_stop = c == '.';
-        while let Some((next, c)) = chars.next_if(|(_, c)| {
-            WIDE.contains(c) || NARROW.contains(c) || CLOSERS.contains(c)
-        }) {
+        while let Some((next, c)) =
+            chars.next_if(|(_, c)| WIDE.contains(c) || NARROW.contains(c) || CLOSERS.contains(c))
+        {
             wide |= WIDE.contains(&c);
             only_one_stop &= CLOSERS.contains(&c);
             end = next + c.len_utf8();

@@ -59,7 +59,10 @@ fn six_leaves_stay_below_the_root_and_twenty_are_grouped_by_subject() {
     assert!(six.nodes[1..].iter().all(|node| node.kind == NodeKind::Text && node.parent == Some(0)));
     assert_eq!(sizes(&twenty), [5, 5, 5, 5]);
     let first = &twenty.nodes[1];
-    assert_eq!((first.kind, first.parent, first.title.as_str()), (NodeKind::Section, Some(0), "harbour, lease, runs, until"));
+    assert_eq!(
+        (first.kind, first.parent, first.title.as_str()),
+        (NodeKind::Section, Some(0), "harbour, lease, runs, until")
+    );
     assert_eq!(first.summary, TOPICS[0]);
 }
 
@@ -69,7 +72,9 @@ fn no_leaf_is_lost_or_moved_and_none_lies_below_level_three() {
         let before = flat(n, 4);
         let after = balanced(before.clone());
 
-        let rows = |document: &Document| document.nodes.iter().filter_map(|node| node.vector_row).collect::<Vec<_>>();
+        let rows = |document: &Document| {
+            document.nodes.iter().filter_map(|node| node.vector_row).collect::<Vec<_>>()
+        };
         assert_eq!(rows(&after), rows(&before));
         assert!((0..after.nodes.len()).all(|at| level(&after, at) <= 3));
         assert!(sizes(&after).iter().all(|size| *size <= 8));

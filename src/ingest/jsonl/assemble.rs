@@ -33,8 +33,11 @@ pub(super) fn document(
     let (text, ranges) = joined(passages, same_title);
     check_text(key, &text)?;
     let mut outline = Outline::new(&text, options, counter);
-    let pages: Vec<&str> =
-        passages.iter().filter(|passage| passage.page.is_some()).map(|passage| passage.text.as_str()).collect();
+    let pages: Vec<&str> = passages
+        .iter()
+        .filter(|passage| passage.page.is_some())
+        .map(|passage| passage.text.as_str())
+        .collect();
     let running = running_lines(&pages);
     let mut open: Option<&Place> = None;
     for (at, (passage, range)) in passages.iter().zip(ranges).enumerate() {
@@ -99,7 +102,7 @@ fn joined(passages: &[Passage], same_title: bool) -> (String, Vec<Range<usize>>)
 fn open_section<'a>(
     outline: &mut Outline<'_>,
     passage: &Passage,
-    run: impl Iterator<Item = &'a Passage> + Clone,
+    mut run: impl Iterator<Item = &'a Passage> + Clone,
     same_title: bool,
     running: &HashSet<&str>,
 ) {
@@ -114,10 +117,9 @@ fn open_section<'a>(
     if run.clone().all(|other| other.page.unwrap_or(0) == page) {
         section.page = page;
     }
-    if let Some(date) = passage.date.as_ref().filter(|date| date.len() <= 200) {
-        if run.clone().all(|other| other.date.as_ref() == Some(date)) {
-            section.attributes.insert("date".into(), date.clone());
-        }
+    let date = passage.date.as_ref().filter(|date| date.len() <= 200);
+    if let Some(date) = date.filter(|date| run.all(|other| other.date.as_ref() == Some(*date))) {
+        section.attributes.insert("date".into(), date.clone());
     }
 }
 

@@ -79,7 +79,12 @@ pub fn jsonl(
 }
 
 /// The passages of `input` by document.
-fn read(input: &mut dyn BufRead, name: &str, options: &Options, report: &mut Report) -> Result<Vec<Vec<Passage>>> {
+fn read(
+    input: &mut dyn BufRead,
+    name: &str,
+    options: &Options,
+    report: &mut Report,
+) -> Result<Vec<Vec<Passage>>> {
     let mut documents: Vec<Vec<Passage>> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
     let mut line_of: HashMap<String, u64> = HashMap::new();
@@ -123,7 +128,10 @@ fn read(input: &mut dyn BufRead, name: &str, options: &Options, report: &mut Rep
         }
         match line_of.get(&passage.id) {
             Some(before) => {
-                report.warn(line, format!("passage id {:?} stands on line {before} too; both are kept", passage.id));
+                report.warn(
+                    line,
+                    format!("passage id {:?} stands on line {before} too; both are kept", passage.id),
+                );
             }
             None => {
                 line_of.insert(passage.id.clone(), line);

@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn the_heading_is_the_first_title_like_line_that_is_no_running_head() {
-        let pages = ["ACME Report\n17\nnot a title,\nRisk Factors\ntext", "ACME Report\nNotes", "ACME Report\n..."];
+        let pages =
+            ["ACME Report\n17\nnot a title,\nRisk Factors\ntext", "ACME Report\nNotes", "ACME Report\n..."];
 
         let running = running_lines(&pages);
 
@@ -67,7 +68,8 @@ mod tests {
 
     #[test]
     fn a_line_on_three_of_a_hundred_pages_is_no_running_head() {
-        let texts: Vec<String> = (0..100).map(|n| format!("{}\n{n}", if n < 3 { "Few" } else { "" })).collect();
+        let texts: Vec<String> =
+            (0..100).map(|n| format!("{}\n{n}", if n < 3 { "Few" } else { "" })).collect();
         let pages: Vec<&str> = texts.iter().map(String::as_str).collect();
 
         assert!(!running_lines(&pages).contains("Few"));

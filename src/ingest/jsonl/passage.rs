@@ -71,8 +71,7 @@ impl Passage {
         };
         let id = take(&mut fields, "id").unwrap_or_else(|| line.to_string());
         let document = take(&mut fields, "doc").unwrap_or_else(|| id.clone());
-        for (what, string, limit) in
-            [("id", &id, MAX_ID_BYTES), ("doc", &document, Document::MAX_KEY_BYTES)]
+        for (what, string, limit) in [("id", &id, MAX_ID_BYTES), ("doc", &document, Document::MAX_KEY_BYTES)]
         {
             if string.len() > limit {
                 return Err(fault(format!("its \"{what}\" has {} bytes, over {limit}", string.len())));

@@ -46,7 +46,10 @@ fn scattered_lines_of_a_document_are_gathered_in_their_order() {
          {\"id\": \"x\", \"doc\": \"1\", \"title\": \"T\", \"text\": \"Two.\"}",
     );
 
-    assert_eq!(documents.iter().map(|d| (d.key.as_str(), d.title.as_str())).collect::<Vec<_>>(), [("1", "T"), ("b", "b")]);
+    assert_eq!(
+        documents.iter().map(|d| (d.key.as_str(), d.title.as_str())).collect::<Vec<_>>(),
+        [("1", "T"), ("b", "b")]
+    );
     assert_eq!(documents[0].text, "One.\n\nTwo.");
     assert_eq!(shape(&documents[0]), [(0, "One.", "7"), (0, "Two.", "x")]);
     // The blank line has no row, and the passage without an id is called by its line.
@@ -79,13 +82,24 @@ fn speakers_stand_before_their_words_and_sessions_are_sections() {
 
 #[test]
 fn a_section_that_comes_again_opens_another_and_passages_without_one_lie_below_the_root() {
-    let line = |id: u32, section: &str| format!("{{\"id\":{id},\"doc\":1,\"section\":\"{section}\",\"text\":\"t{id}\"}}\n");
+    let line = |id: u32, section: &str| {
+        format!("{{\"id\":{id},\"doc\":1,\"section\":\"{section}\",\"text\":\"t{id}\"}}\n")
+    };
 
     let documents = read(&[line(1, "A"), line(2, "A"), line(3, "B"), line(4, ""), line(5, "A")].concat());
 
     assert_eq!(
         shape(&documents[0]),
-        [(0, "A", ""), (1, "t1", "1"), (1, "t2", "2"), (0, "B", ""), (4, "t3", "3"), (0, "t4", "4"), (0, "A", ""), (7, "t5", "5")]
+        [
+            (0, "A", ""),
+            (1, "t1", "1"),
+            (1, "t2", "2"),
+            (0, "B", ""),
+            (4, "t3", "3"),
+            (0, "t4", "4"),
+            (0, "A", ""),
+            (7, "t5", "5")
+        ]
     );
 }
 
@@ -99,9 +113,13 @@ fn a_page_is_a_section_with_its_heading_and_is_cut_at_lines() {
     ));
 
     let nodes = &documents[0].nodes;
-    assert_eq!((nodes[1].title.as_str(), nodes[1].page, nodes[1].kind), ("Risk Factors", 4, NodeKind::Section));
+    assert_eq!(
+        (nodes[1].title.as_str(), nodes[1].page, nodes[1].kind),
+        ("Risk Factors", 4, NodeKind::Section)
+    );
     // 3 + 4 x 50 is above 200; 3 + 3 x 50 = 153 is below 160, but the next line would make 203.
-    let sizes: Vec<_> = shape(&documents[0]).iter().map(|(_, said, _)| said.split_whitespace().count()).collect();
+    let sizes: Vec<_> =
+        shape(&documents[0]).iter().map(|(_, said, _)| said.split_whitespace().count()).collect();
     assert_eq!(sizes, [2, 153, 100, 2]);
     assert!(nodes[2..4].iter().all(|leaf| leaf.page == 4 && leaf.vector_row == Some(0)));
     assert_eq!((nodes[4].title.as_str(), nodes[4].page), ("page 5", 5));
@@ -133,7 +151,8 @@ fn fields_equal_in_all_passages_become_attributes() {
 
 #[test]
 fn a_bad_line_is_an_error_with_line_and_column_or_a_warning_on_demand() {
-    let lines = b"{\"text\":\"a\"}\n{\"text\": oops}\n[1]\n{\"id\":4}\n{\"text\":\"caf\xe9\"}\n{\"text\":\"b\"}\n";
+    let lines =
+        b"{\"text\":\"a\"}\n{\"text\": oops}\n[1]\n{\"id\":4}\n{\"text\":\"caf\xe9\"}\n{\"text\":\"b\"}\n";
 
     let error = read_with(lines, &options()).expect_err("line 2 is bad");
     let skipping = Options { skip_bad_lines: true, ..options() };
@@ -168,7 +187,8 @@ fn a_hundred_thousand_open_brackets_are_a_typed_error() {
 #[test]
 fn an_id_that_comes_twice_is_kept_with_a_warning() {
     let (documents, report) =
-        read_with(b"{\"id\":1,\"doc\":2,\"text\":\"a\"}\n{\"id\":1,\"doc\":2,\"text\":\"b\"}", &options()).expect("kept");
+        read_with(b"{\"id\":1,\"doc\":2,\"text\":\"a\"}\n{\"id\":1,\"doc\":2,\"text\":\"b\"}", &options())
+            .expect("kept");
 
     assert_eq!(documents[0].nodes.len(), 3);
     assert_eq!(report.warnings[0].line, 2);
