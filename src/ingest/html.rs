@@ -109,6 +109,7 @@ enum Mode {
     Title,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts about the block at hand")]
 struct Reader {
     strictness: Strictness,
     text: String,
@@ -125,8 +126,9 @@ struct Reader {
     is_item: bool,
     last_was_item: bool,
     in_head: bool,
-    /// Name of the element left out, once for each that is open.
+    /// Name of the element that is left out; empty if none is.
     skipping: Vec<u8>,
+    /// How many elements of that name are open.
     skip_depth: usize,
 }
 
@@ -181,7 +183,7 @@ impl Reader {
         match name {
             b"html" => {
                 self.language =
-                    attribute(tag, b"lang").filter(|lang| lang.len() <= 35).or(self.language.take())
+                    attribute(tag, b"lang").filter(|lang| lang.len() <= 35).or(self.language.take());
             }
             b"head" => self.in_head = true,
             b"title" => {

@@ -72,7 +72,7 @@ pub fn markdown(key: &str, text: &str, options: &Options, counter: &dyn TokenCou
     let mut document = Document::new(key, title);
     document.language = matter.language;
     document.attributes = matter.attributes;
-    document.text = text.to_owned();
+    text.clone_into(&mut document.text);
     super::finish(&mut document, nodes, options, counter)?;
     Ok(document)
 }

@@ -90,10 +90,8 @@ fn key(path: &Path, root: &Path) -> Result<String> {
             Some(_) if component == Component::RootDir => key.push('/'),
             Some(name) => key.push_str(name),
             None => {
-                return Err(Error::invalid(format!(
-                    "{name:?}: its name is not Unicode; rename it",
-                    name = path
-                )));
+                let message = format!("{}: its name is not Unicode; rename it", path.display());
+                return Err(Error::invalid(message));
             }
         }
     }

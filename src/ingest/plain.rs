@@ -28,7 +28,7 @@ pub fn plain(key: &str, text: &str, options: &Options, counter: &dyn TokenCounte
     let nodes = outline.finish();
     let title = stem(key);
     let mut document = Document::new(key, title);
-    document.text = text.to_owned();
+    text.clone_into(&mut document.text);
     super::finish(&mut document, nodes, options, counter)?;
     Ok(document)
 }

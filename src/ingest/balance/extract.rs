@@ -1,6 +1,5 @@
 //! Titles and summaries taken from the text itself.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::lexical::Lexicon;
@@ -22,45 +21,38 @@ const MAX_KEYWORDS: usize = 4;
 /// Longest title made of the beginning of a text, in characters.
 const MAX_START_CHARACTERS: usize = 60;
 
-/// The words that tell these texts from the rest of the document, as first spelt, in order of appearance; or the
-/// beginning of the first text, where words do not tell.
-pub(super) fn title<'a>(texts: impl Iterator<Item = &'a str> + Clone, lexicon: &Lexicon) -> String {
-    // By number: how often, and the first spelling.
-    let mut found: BTreeMap<u32, (usize, usize, &str)> = BTreeMap::new();
-    let mut place = 0;
-    for text in texts.clone() {
-        lexicon.known(text, |number, range| {
-            place += 1;
-            found.entry(number).or_insert((0, place, &text[range])).0 += 1;
-        });
-    }
-    let mut ranked: Vec<(f32, usize, &str)> = found
-        .into_iter()
-        .filter(|(_, (_, _, word))| word.chars().nth(2).is_some() || word.starts_with(is_unspaced))
-        .filter(|(_, (_, _, word))| !word.bytes().all(|b| b.is_ascii_digit()))
-        .map(|(number, (count, place, word))| {
-            let rarity = lexicon.rarity(number);
-            ((1.0 + real(count).ln()) * rarity, place, word)
-        })
+/// The words of `counts` that tell it from the rest of the document, in the order in which the document first has
+/// them; or the beginning of `text`, where words do not tell.
+pub(super) fn title(counts: &[(u32, f32)], text: &str, lexicon: &Lexicon) -> String {
+    let mut ranked: Vec<(f32, u32)> = counts
+        .iter()
+        .filter(|(number, _)| is_telling(lexicon.spelling(*number)))
+        .map(|(number, count)| ((1.0 + count.ln()) * lexicon.rarity(*number), *number))
         .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let unspaced =
-        ranked.iter().take(MAX_KEYWORDS).filter(|(_, _, word)| word.starts_with(is_unspaced)).count();
-    let mut chosen: Vec<(usize, &str)> = Vec::new();
-    for (_, place, word) in ranked {
+    ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let is_unspaced = |number: &u32| lexicon.spelling(*number).starts_with(is_unspaced);
+    let unspaced = ranked.iter().take(MAX_KEYWORDS).filter(|(_, number)| is_unspaced(number)).count();
+    let mut chosen: Vec<u32> = Vec::new();
+    for (_, number) in ranked {
         if chosen.len() == MAX_KEYWORDS {
             break;
         }
-        if !chosen.iter().any(|(_, other)| is_variant(word, other)) {
-            chosen.push((place, word));
+        let word = lexicon.spelling(number);
+        if !chosen.iter().any(|other| is_variant(word, lexicon.spelling(*other))) {
+            chosen.push(number);
         }
     }
     if chosen.len() < 2 || unspaced * 2 > MAX_KEYWORDS {
-        let first = texts.into_iter().next().unwrap_or_default();
-        return start(first);
+        return start(text);
     }
     chosen.sort_unstable();
-    chosen.into_iter().map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+    chosen.into_iter().map(|number| lexicon.spelling(number)).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a word can stand in a title: no number, and of three letters, or two of an unspaced script.
+fn is_telling(word: &str) -> bool {
+    (word.chars().nth(2).is_some() || word.starts_with(is_unspaced))
+        && !word.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Whether two words share most of their beginning, like `lease` and `leases`.
@@ -115,7 +107,7 @@ pub(super) fn summary(candidates: &[String], lexicon: &Lexicon) -> String {
 }
 
 /// The sum of many vectors, by halves so that no long sum is copied for each short one.
-fn sum(vectors: &[Sparse]) -> Sparse {
+pub(super) fn sum(vectors: &[Sparse]) -> Sparse {
     match vectors {
         [] => Sparse::new(),
         [one] => one.clone(),
@@ -136,33 +128,32 @@ pub(super) fn candidates(text: &str, limit: usize) -> impl Iterator<Item = Strin
 mod tests {
     use super::*;
 
-    fn lexicon(texts: &[&str]) -> Lexicon {
+    fn lexicon(texts: &[&str]) -> (Lexicon, Vec<Sparse>) {
         let mut lexicon = Lexicon::default();
-        for text in texts {
-            lexicon.learn(text);
-        }
-        lexicon
+        let counts = texts.iter().map(|text| lexicon.learn(text)).collect();
+        (lexicon, counts)
     }
 
     #[test]
     fn a_title_has_the_words_of_this_group_in_their_spelling_without_variants() {
         let texts = [
-            "The Company leases Boston offices. Leases in Boston end.",
+            "The Company leases Boston offices. Lease in Boston ends.",
             "The company sells widgets.",
             "The company pays dividends.",
         ];
-        let lexicon = lexicon(&texts);
+        let (lexicon, counts) = lexicon(&texts);
 
-        let title = title(texts[..1].iter().copied(), &lexicon);
+        let title = title(&counts[0], texts[0], &lexicon);
 
-        assert_eq!(title, "leases, Boston, offices, end");
+        assert_eq!(title, "leases, Boston, offices, ends");
     }
 
     #[test]
     fn a_title_of_chinese_is_the_beginning_of_the_text() {
         let text = "\u{4eba}\u{5de5}\u{667a}\u{80fd}\u{3002}\u{7b2c}\u{4e8c}\u{53e5}\u{3002}";
+        let (lexicon, counts) = lexicon(&[text]);
 
-        assert_eq!(title([text].into_iter(), &lexicon(&[text])), "\u{4eba}\u{5de5}\u{667a}\u{80fd}\u{3002}");
+        assert_eq!(title(&counts[0], text, &lexicon), "\u{4eba}\u{5de5}\u{667a}\u{80fd}\u{3002}");
     }
 
     #[test]
@@ -170,7 +161,7 @@ mod tests {
         let text =
             "Widgets sell well in Europe. Widgets sell well in Asia too. It rained. Europe likes widgets.";
         let sentences: Vec<String> = candidates(text, 10).collect();
-        let lexicon = lexicon(&sentences.iter().map(String::as_str).collect::<Vec<_>>());
+        let (lexicon, _) = lexicon(&sentences.iter().map(String::as_str).collect::<Vec<_>>());
 
         let summary = summary(&sentences, &lexicon);
 
@@ -182,7 +173,7 @@ mod tests {
     fn a_summary_of_one_long_sentence_is_cut_between_characters() {
         let sentence = "\u{e9}t\u{e9} ".repeat(200);
 
-        let summary = summary(&[sentence], &lexicon(&["\u{e9}t\u{e9}"]));
+        let summary = summary(&[sentence], &lexicon(&["\u{e9}t\u{e9}"]).0);
 
         assert!(summary.chars().count() <= 300 && summary.ends_with('\u{e9}'), "{summary}");
     }

@@ -24,6 +24,8 @@ pub(super) type Sparse = Vec<(u32, f32)>;
 #[derive(Default)]
 pub(super) struct Lexicon {
     numbers: HashMap<String, u32>,
+    /// By number: the word as first spelt, or in lower case if it is ever spelt so.
+    spellings: Vec<String>,
     leaves_with: Vec<u32>,
     leaves: usize,
 }
@@ -33,13 +35,20 @@ impl Lexicon {
     pub(super) fn learn(&mut self, text: &str) -> Sparse {
         self.leaves += 1;
         let mut found = Vec::new();
-        words(text, |word, _| {
-            let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-            let number = match self.numbers.get(word) {
-                Some(number) => *number,
-                None => *self.numbers.entry(word.to_owned()).or_insert(next),
-            };
-            found.push(number);
+        words(text, |word, range| {
+            let own = &text[range];
+            if let Some(number) = self.numbers.get(word) {
+                let spelling = self.spellings.get_mut(*number as usize);
+                if let Some(spelling) = spelling.filter(|spelling| own == word && *spelling != own) {
+                    own.clone_into(spelling);
+                }
+                found.push(*number);
+                return;
+            }
+            let next = u32::try_from(self.spellings.len()).unwrap_or(u32::MAX);
+            self.spellings.push(own.to_owned());
+            self.numbers.insert(word.to_owned(), next);
+            found.push(next);
         });
         self.leaves_with.resize(self.numbers.len(), 0);
         let counts = counted(found);
@@ -49,32 +58,29 @@ impl Lexicon {
         counts
     }
 
-    /// The words of `text` that some leaf has, with counts, and where each first stands in `text`.
-    pub(super) fn known(&self, text: &str, mut each: impl FnMut(u32, Range<usize>)) {
-        words(text, |word, range| {
-            if let Some(number) = self.numbers.get(word) {
-                each(*number, range);
-            }
-        });
+    /// How the document spells a word.
+    pub(super) fn spelling(&self, number: u32) -> &str {
+        self.spellings.get(number as usize).map_or("", String::as_str)
     }
 
     /// Counts to tf-idf weights of unit length (or all zero).
-    pub(super) fn weigh(&self, mut counts: Sparse) -> Sparse {
-        for (number, weight) in &mut counts {
-            *weight = (1.0 + weight.ln()) * self.rarity(*number);
-        }
-        let norm = norm(&counts);
+    pub(super) fn weigh(&self, counts: &[(u32, f32)]) -> Sparse {
+        let weigh = |(number, count): &(u32, f32)| (*number, (1.0 + count.ln()) * self.rarity(*number));
+        let mut weights: Sparse = counts.iter().map(weigh).collect();
+        let norm = norm(&weights);
         if norm > 0.0 {
-            counts.iter_mut().for_each(|(_, weight)| *weight /= norm);
+            for (_, weight) in &mut weights {
+                *weight /= norm;
+            }
         }
-        counts
+        weights
     }
 
-    /// The weight of `text` as a whole.
+    /// The weights of `text`, as far as its words are those of some leaf.
     pub(super) fn vector(&self, text: &str) -> Sparse {
         let mut found = Vec::new();
-        self.known(text, |number, _| found.push(number));
-        self.weigh(counted(found))
+        words(text, |word, _| found.extend(self.numbers.get(word)));
+        self.weigh(&counted(found))
     }
 
     /// Inverse document frequency over leaves, as in BM25: positive, the higher the rarer.
@@ -213,12 +219,22 @@ mod tests {
     }
 
     #[test]
+    fn a_word_is_spelt_as_first_met_or_in_lower_case_if_ever_met_so() {
+        let mut lexicon = Lexicon::default();
+
+        lexicon.learn("Boston Leases");
+        lexicon.learn("BOSTON leases");
+
+        assert_eq!((lexicon.spelling(0), lexicon.spelling(1)), ("Boston", "leases"));
+    }
+
+    #[test]
     fn a_rare_word_weighs_more_than_one_of_every_leaf() {
         let mut lexicon = Lexicon::default();
         let first = lexicon.learn("common rare");
         lexicon.learn("common other");
 
-        let weighed = lexicon.weigh(first);
+        let weighed = lexicon.weigh(&first);
 
         assert!(weighed[0].1 < weighed[1].1 && weighed[0].1 > 0.0, "{weighed:?}");
         assert!((norm(&weighed) - 1.0).abs() < 1e-5);

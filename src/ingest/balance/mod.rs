@@ -40,8 +40,11 @@ const MAX_GROUP_WORDS: usize = 32;
 /// A document with sections of its own and a longer text gets no summaries.
 const MAX_SUMMARY_TEXT_BYTES: usize = 16 << 20;
 
+/// Of a document with more leaves, as many are counted exactly.
+const MAX_COUNTED_LEAVES: usize = 4_000;
+
 /// Sentences that compete for one summary.
-const MAX_CANDIDATES: usize = 256;
+const MAX_CANDIDATES: usize = 128;
 
 /// Rows of vectors for leaves: called with a leaf's number (0 for the first leaf of the document) and the leaf;
 /// all of one length.
@@ -77,16 +80,14 @@ pub fn balance(document: &mut Document, counter: &dyn TokenCounter, rows: Option
     let texts = document.nodes.iter().filter(|node| node.kind.is_leaf());
     let counts: Vec<Sparse> = texts.map(|leaf| lexicon.learn(text_of(document, leaf))).collect();
     if !has_sections && leaves > MAX_FLAT_LEAVES {
-        let tokens: Vec<usize> =
-            document.nodes.iter().skip(1).map(|leaf| counter.count(text_of(document, leaf))).collect();
-        let tree = match dense(document, rows)? {
-            Some(vectors) => tree(vectors, &tokens, |_| {}),
-            None => {
-                let vectors = counts.into_iter().map(|counts| lexicon.weigh(counts)).collect();
-                tree(vectors, &tokens, keep_heaviest)
-            }
+        let tokens = tokens(document, leaves, counter);
+        let tree = if let Some(vectors) = dense(document, rows)? {
+            tree(vectors, &tokens, |_| {})
+        } else {
+            let vectors = counts.iter().map(|counts| lexicon.weigh(counts)).collect();
+            tree(vectors, &tokens, keep_heaviest)
         };
-        rebuild(document, &tree, &lexicon);
+        rebuild(document, &tree, &counts, &lexicon);
     }
     summarise(document, &lexicon);
     Ok(())
@@ -94,6 +95,31 @@ pub fn balance(document: &mut Document, counter: &dyn TokenCounter, rows: Option
 
 fn text_of<'a>(document: &'a Document, leaf: &Node) -> &'a str {
     document.text.get(leaf.span.as_range()).unwrap_or_default()
+}
+
+/// Tokens of each leaf of a document without sections; of very many, judged from some by their bytes.
+fn tokens(document: &Document, leaves: usize, counter: &dyn TokenCounter) -> Vec<usize> {
+    let stride = leaves.div_ceil(MAX_COUNTED_LEAVES).max(1);
+    let mut sample = (0, 0);
+    let counted: Vec<Option<usize>> = document
+        .nodes
+        .iter()
+        .skip(1)
+        .enumerate()
+        .map(|(at, leaf)| {
+            let tokens = (at % stride == 0).then(|| counter.count(text_of(document, leaf)))?;
+            sample = (sample.0 + tokens, sample.1 + leaf.span.size_bytes());
+            Some(tokens)
+        })
+        .collect();
+    let guess = |leaf: &Node| leaf.span.size_bytes().saturating_mul(sample.0) / sample.1.max(1);
+    document
+        .nodes
+        .iter()
+        .skip(1)
+        .zip(counted)
+        .map(|(leaf, tokens)| tokens.unwrap_or_else(|| guess(leaf)))
+        .collect()
 }
 
 /// A row for each leaf, or `None` if there are none for all.
@@ -160,35 +186,43 @@ fn wanted(items: usize, target: usize) -> usize {
 
 /// Keeps the heaviest words of a group, so that sections of many groups stay cheap to compare.
 fn keep_heaviest(vector: &mut Sparse) {
+    if vector.len() <= MAX_GROUP_WORDS {
+        return;
+    }
     vector.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     vector.truncate(MAX_GROUP_WORDS);
     vector.sort_unstable_by_key(|(number, _)| *number);
 }
 
 /// Puts the leaves, which all lie below the root, into the groups of `tree`.
-fn rebuild(document: &mut Document, tree: &Tree, lexicon: &Lexicon) {
+fn rebuild(document: &mut Document, tree: &Tree, counts: &[Sparse], lexicon: &Lexicon) {
     let groups: usize = tree.iter().map(Vec::len).sum();
     if groups < 2 {
         return;
     }
-    let title = |range: std::ops::Range<usize>| {
-        let leaves = document.nodes.get(range.start + 1..range.end + 1).unwrap_or_default();
-        extract::title(leaves.iter().map(|leaf| text_of(document, leaf)), lexicon)
+    let leaves = document.nodes.get(1..).unwrap_or_default();
+    let title = |counts: &Sparse, first: usize| {
+        extract::title(counts, leaves.get(first).map_or("", |leaf| text_of(document, leaf)), lexicon)
     };
-    let mut nodes = Vec::with_capacity(document.nodes.len() + groups + tree.len());
-    nodes.extend(document.nodes.first().cloned());
-    let open = |nodes: &mut Vec<Node>, parent: u32, range: std::ops::Range<usize>| {
+    let open = |nodes: &mut Vec<Node>, parent: u32, title: String| {
         let mut node = Node::new(Some(parent), NodeKind::Section);
-        node.title = title(range);
+        node.title = title;
         nodes.push(node);
         u32::try_from(nodes.len() - 1).unwrap_or(u32::MAX)
     };
+    let mut nodes = Vec::with_capacity(document.nodes.len() + groups + tree.len());
+    nodes.extend(document.nodes.first().cloned());
     for section in tree {
-        let (Some(first), Some(last)) = (section.first(), section.last()) else { continue };
-        let parent = if tree.len() > 1 { open(&mut nodes, 0, first.start..last.end) } else { 0 };
-        for group in section {
-            let parent = open(&mut nodes, parent, group.clone());
-            let leaves = document.nodes.get(group.start + 1..group.end + 1).unwrap_or_default();
+        let mut sums: Vec<Sparse> =
+            section.iter().map(|group| extract::sum(counts.get(group.clone()).unwrap_or_default())).collect();
+        let titles: Vec<String> =
+            section.iter().zip(&sums).map(|(group, sum)| title(sum, group.start)).collect();
+        let first = section.first().map_or(0, |group| group.start);
+        sums.iter_mut().for_each(keep_heaviest);
+        let parent = if tree.len() > 1 { open(&mut nodes, 0, title(&extract::sum(&sums), first)) } else { 0 };
+        for (group, title) in section.iter().zip(titles) {
+            let parent = open(&mut nodes, parent, title);
+            let leaves = leaves.get(group.clone()).unwrap_or_default();
             nodes.extend(leaves.iter().cloned().map(|leaf| Node { parent: Some(parent), ..leaf }));
         }
     }
@@ -224,7 +258,7 @@ fn summarise(document: &mut Document, lexicon: &Lexicon) {
         // Of very many children, every so many-th.
         let stride = children[parent].div_ceil(MAX_CANDIDATES).max(1);
         visited[parent] += 1;
-        if visited[parent] % stride != 0 {
+        if !visited[parent].is_multiple_of(stride) {
             continue;
         }
         let limit = (MAX_CANDIDATES / children[parent].max(1)).max(1);

@@ -102,7 +102,7 @@ fn joined(passages: &[Passage], same_title: bool) -> (String, Vec<Range<usize>>)
 fn open_section<'a>(
     outline: &mut Outline<'_>,
     passage: &Passage,
-    run: impl Iterator<Item = &'a Passage> + Clone,
+    mut run: impl Iterator<Item = &'a Passage> + Clone,
     same_title: bool,
     running: &HashSet<&str>,
 ) {
@@ -117,10 +117,9 @@ fn open_section<'a>(
     if run.clone().all(|other| other.page.unwrap_or(0) == page) {
         section.page = page;
     }
-    if let Some(date) = passage.date.as_ref().filter(|date| date.len() <= 200) {
-        if run.clone().all(|other| other.date.as_ref() == Some(date)) {
-            section.attributes.insert("date".into(), date.clone());
-        }
+    let date = passage.date.as_ref().filter(|date| date.len() <= 200);
+    if let Some(date) = date.filter(|date| run.all(|other| other.date.as_ref() == Some(*date))) {
+        section.attributes.insert("date".into(), date.clone());
     }
 }
 
