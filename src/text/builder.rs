@@ -310,6 +310,8 @@ impl Assembler {
     /// Adds `set` under `key`.
     pub(super) fn set(&mut self, key: &[u8], set: &RoaringBitmap) -> Result<()> {
         let mut set = set.clone();
+        // Equal sets get equal bytes, whatever they were made from.
+        set.remove_run_compression();
         set.optimize();
         // Node ids begin at 1, so a set has fewer than 2^32 of them.
         let count = u32::try_from(set.len()).unwrap_or(u32::MAX);

@@ -119,17 +119,25 @@ impl View {
         let mut visible: Vec<u32> = Vec::new();
         let mut leaves: Vec<u32> = Vec::new();
         for range in scope {
-            for at in ancestors(reader, range.first) {
-                if visible.last().is_none_or(|last| *last < at) && inner_lives(at) {
+            let first = reader.inner().partition_point(|node| node.node < range.first.0);
+            let end = reader.inner().partition_point(|node| node.node <= range.last.0);
+            let mut inner_within = ordinals(first, end).filter(|at| inner_lives(*at)).peekable();
+            let first_leaf = reader.leaves().partition_point(|leaf| leaf.node < range.first.0);
+            let end = reader.leaves().partition_point(|leaf| leaf.node <= range.last.0);
+            let mut leaves_within = ordinals(first_leaf, end).filter(|at| leaf_lives(*at)).peekable();
+            // What holds any live node of the range and lies before it holds the first of them.
+            let node =
+                inner_within.peek().and_then(|at| reader.inner().get(*at as usize)).map(|node| node.node);
+            let leaf =
+                leaves_within.peek().and_then(|at| reader.leaves().get(*at as usize)).map(|leaf| leaf.node);
+            let Some(lowest) = [node, leaf].into_iter().flatten().min() else { continue };
+            for at in ancestors(reader, lowest) {
+                if at < index(first) && visible.last().is_none_or(|last| *last < at) {
                     visible.push(at);
                 }
             }
-            let first = reader.inner().partition_point(|node| node.node < range.first.0);
-            let end = reader.inner().partition_point(|node| node.node <= range.last.0);
-            visible.extend(ordinals(first, end).filter(|at| inner_lives(*at)));
-            let first = reader.leaves().partition_point(|leaf| leaf.node < range.first.0);
-            let end = reader.leaves().partition_point(|leaf| leaf.node <= range.last.0);
-            leaves.extend(ordinals(first, end).filter(|at| leaf_lives(*at)));
+            visible.extend(inner_within);
+            leaves.extend(leaves_within);
         }
         let leaf_runs = runs(&leaves, self.leaf_nodes.len());
         let inner_runs = runs(&visible, self.inner.len());
@@ -324,12 +332,11 @@ impl View {
 }
 
 /// Ordinals of the inner nodes that hold `node` and lie before it, root first.
-fn ancestors(reader: &SegmentReader, node: NodeId) -> Vec<u32> {
-    let mut at =
-        reader.inner().partition_point(|inner| inner.node < node.0).checked_sub(1).map_or(NONE, index);
+fn ancestors(reader: &SegmentReader, node: u32) -> Vec<u32> {
+    let mut at = reader.inner().partition_point(|inner| inner.node < node).checked_sub(1).map_or(NONE, index);
     let mut out = Vec::new();
     while let Some(inner) = reader.inner().get(at as usize) {
-        if inner.last >= node.0 {
+        if inner.last >= node {
             out.push(at);
         }
         // A parent's ordinal is below its child's: this ends.
