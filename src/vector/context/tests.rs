@@ -44,7 +44,9 @@ fn scores_from_norms_equal_those_of_the_mixed_vectors() {
     let row = |i: usize| {
         let mut row: Vec<f32> = (0..16).map(|j| wave(i, j)).collect();
         let norm = narrow(kernels::norm(&row));
-        row.iter_mut().for_each(|x| *x /= norm);
+        for x in &mut row {
+            *x /= norm;
+        }
         if i == 4 { vec![0.0; 16] } else { row }
     };
     let rows: Vec<Vec<f32>> = (0..12).map(row).collect();
@@ -82,10 +84,11 @@ fn a_leaf_without_neighbours_mixes_with_zeros() {
 
 #[test]
 fn zeros_score_0() {
-    let norms = context_norms(&[0.0; 4], 2, &[0..2], &[Some(0), None]).expect("shapes fit");
+    let sections = [0..2, 0..2];
+    let norms = context_norms(&[0.0; 4], 2, &sections, &[Some(0), None]).expect("shapes fit");
 
-    assert_eq!(norms, ContextNorms { leaf_norms: vec![0.0; 2], section_norms: vec![0.0] });
-    assert_eq!(context_scores(&[0.0; 2], &[0..2], &[Some(0), None], &norms).expect("fit"), [0.0; 2]);
+    assert_eq!(norms, ContextNorms { leaf_norms: vec![0.0; 2], section_norms: vec![0.0; 2] });
+    assert_eq!(context_scores(&[0.0; 2], &sections, &[Some(0), None], &norms).expect("fit"), [0.0; 2]);
     let none = context_norms(&[], 2, &[], &[]).expect("shapes fit");
     assert_eq!(context_scores(&[], &[], &[], &none).expect("shapes fit"), [0.0_f32; 0]);
 }
