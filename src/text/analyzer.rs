@@ -258,7 +258,7 @@ impl Analyzer {
         let mut start = 0;
         for chunk in text.split(|c: char| c.is_ascii_whitespace()) {
             if chunk.is_ascii() {
-                self.ascii(chunk.as_bytes(), start, &mut scratch, each);
+                self.ascii(chunk, start, &mut scratch, each);
             } else {
                 self.unicode(chunk, start, &mut scratch, each);
             }
@@ -282,23 +282,30 @@ impl Analyzer {
 
     fn ascii(
         &self,
-        chunk: &[u8],
+        chunk: &str,
         base: usize,
         scratch: &mut Scratch,
         each: &mut impl FnMut(&str, Range<usize>),
     ) {
+        let bytes = chunk.as_bytes();
         let mut at = 0;
-        while let Some(first) = chunk.get(at) {
+        while let Some(first) = bytes.get(at) {
             if !first.is_ascii_alphanumeric() {
                 at += 1;
                 continue;
             }
-            let get = |index: usize| chunk.get(index).copied();
-            let end = word_end(at, get);
+            let end = if first.is_ascii_digit() {
+                word_end(at, |index| bytes.get(index).copied())
+            } else {
+                let rest = bytes.get(at..).unwrap_or_default();
+                at + rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len())
+            };
             scratch.word.clear();
-            let run = chunk.get(at..end).unwrap_or_default();
-            let letters = run.iter().filter(|byte| **byte != b',');
-            scratch.word.extend(letters.map(|byte| char::from(byte.to_ascii_lowercase())));
+            scratch.word.push_str(chunk.get(at..end).unwrap_or_default());
+            scratch.word.make_ascii_lowercase();
+            if first.is_ascii_digit() {
+                scratch.word.retain(|letter| letter != ',');
+            }
             self.word(scratch, base + at..base + end, each);
             at = end;
         }

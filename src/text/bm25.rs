@@ -1,5 +1,7 @@
 //! BM25 of leaves, sections, windows and documents of a view.
 
+use std::ops::Range;
+
 use super::hits::HeadingHit;
 use super::hits::TermHits;
 use super::tally::NONE;
@@ -131,7 +133,11 @@ impl<'a> Scorer<'a> {
     pub fn window_scores(&self, radius: u32) -> Vec<f32> {
         let view = self.view;
         let n = view.leaf_count();
-        let lens: Vec<u64> = (0..n).map(|leaf| view.own_len(self.window(leaf, radius))).collect();
+        let of_document = |document: &DocumentEntry| document.leaves.clone();
+        let windows = view.documents.iter().map(of_document).flat_map(|document| {
+            document.clone().map(move |leaf| view.own_len(window(leaf, radius, &document)))
+        });
+        let lens: Vec<u64> = windows.collect();
         let mean_len = mean(lens.iter().sum(), n);
         let mut scores = vec![0.0; n as usize];
         let mut found = Vec::new();
@@ -240,13 +246,11 @@ impl<'a> Scorer<'a> {
         score
     }
 
-    /// The leaves of the window around `leaf`.
-    fn window(&self, leaf: u32, radius: u32) -> std::ops::Range<u32> {
+    /// The leaves of the document that `leaf` belongs to.
+    fn document_leaves(&self, leaf: u32) -> Range<u32> {
         let document = self.view.leaf_documents.get(leaf as usize);
-        let leaves = document.and_then(|at| self.view.documents.get(*at as usize)).map(|d| d.leaves.clone());
-        let leaves = leaves.unwrap_or(leaf..leaf);
-        leaf.saturating_sub(radius).max(leaves.start)
-            ..leaf.saturating_add(radius).saturating_add(1).min(leaves.end)
+        let document = document.and_then(|at| self.view.documents.get(*at as usize));
+        document.map_or(leaf..leaf, |document| document.leaves.clone())
     }
 
     /// The windows that hold the term, with its occurrences in each.
@@ -256,10 +260,14 @@ impl<'a> Scorer<'a> {
         let (mut from, mut to, mut tf) = (0, 0, 0_u64);
         let freq = |at: usize| u64::from(hits.term_freqs.get(at).copied().unwrap_or(0));
         let mut next = 0;
+        let mut document = 0..0;
         for hit in &hits.leaves {
-            let around = self.window(*hit, radius);
+            if *hit >= document.end {
+                document = self.document_leaves(*hit);
+            }
+            let around = window(*hit, radius, &document);
             for leaf in around.start.max(next)..around.end {
-                let window = self.window(leaf, radius);
+                let window = window(leaf, radius, &document);
                 while hits.leaves.get(to).is_some_and(|hit| *hit < window.end) {
                     tf += freq(to);
                     to += 1;
@@ -278,8 +286,15 @@ impl<'a> Scorer<'a> {
     fn documents(&self, hits: &TermHits, out: &mut Vec<(u32, u64)>) {
         out.clear();
         let document_of = |leaf: u32| self.view.leaf_documents.get(leaf as usize).copied().unwrap_or(NONE);
-        for (leaf, freq) in hits.leaves.iter().zip(&hits.term_freqs) {
-            out.push((document_of(*leaf), u64::from(*freq)));
+        let mut body =
+            hits.leaves.iter().copied().zip(hits.term_freqs.iter().copied().map(u64::from)).peekable();
+        while let Some((leaf, mut tf)) = body.next() {
+            let document = document_of(leaf);
+            let end = self.view.documents.get(document as usize).map_or(leaf, |document| document.leaves.end);
+            while let Some((_, more)) = body.next_if(|(leaf, _)| *leaf < end) {
+                tf += more;
+            }
+            out.push((document, tf));
         }
         for hit in &hits.headings {
             let after = |document: &DocumentEntry| document.inner <= hit.inner;
@@ -295,17 +310,20 @@ impl<'a> Scorer<'a> {
     }
 
     fn weight(&self, n: u32, df: u32, mean_len: f64) -> Weight {
-        Weight { idf: idf(n, df), k1: self.bm25.k1, b: self.bm25.b, mean_len: mean_len.max(1e-9) }
+        let Bm25 { k1, b } = self.bm25;
+        Weight { most: idf(n, df) * (k1 + 1.0), base: k1 * (1.0 - b), slope: k1 * b / mean_len.max(1e-9) }
     }
 }
 
 /// What a term adds, given how often it occurs in how long a text.
 #[derive(Debug, Clone, Copy)]
 struct Weight {
-    idf: f64,
-    k1: f64,
-    b: f64,
-    mean_len: f64,
+    /// `idf * (k1 + 1)`: what endless occurrences would add.
+    most: f64,
+    /// `k1 * (1 - b)`.
+    base: f64,
+    /// `k1 * b / mean_len`.
+    slope: f64,
 }
 
 impl Weight {
@@ -313,8 +331,7 @@ impl Weight {
     #[expect(clippy::cast_precision_loss, reason = "counts of terms stay below 2^53")]
     fn of(self, tf: u64, len: u64) -> f32 {
         let tf = tf as f64;
-        let norm = self.k1 * (1.0 - self.b + self.b * len as f64 / self.mean_len);
-        (self.idf * tf * (self.k1 + 1.0) / (tf + norm)) as f32
+        (self.most * tf / (tf + self.base + self.slope * len as f64)) as f32
     }
 }
 
@@ -338,6 +355,12 @@ fn add(scores: &mut [f32], at: u32, more: f32) {
     if let Some(score) = scores.get_mut(at as usize) {
         *score += more;
     }
+}
+
+/// The leaves of the window around `leaf`, whose document has the leaves `document`.
+fn window(leaf: u32, radius: u32, document: &Range<u32>) -> Range<u32> {
+    let end = leaf.saturating_add(radius).saturating_add(1);
+    leaf.saturating_sub(radius).max(document.start)..end.min(document.end)
 }
 
 /// The leaves with the term in their full field, ascending, with its occurrences in each.
@@ -394,7 +417,7 @@ impl<'a> Sections<'a> {
         Self { view, freqs: vec![0; view.inner.len()], touched: Vec::new(), found: Vec::new() }
     }
 
-    /// The sections that hold the term, ascending, with its occurrences in each.
+    /// The sections that hold the term, in no order, with its occurrences in each.
     fn of(&mut self, hits: &TermHits) -> &[(u32, u64)] {
         let view = self.view;
         let parent_of = |leaf: u32| view.leaf_parents.get(leaf as usize).copied().unwrap_or(NONE);
@@ -422,7 +445,6 @@ impl<'a> Sections<'a> {
                 self.found.push((section, freq));
             }
         }
-        self.found.sort_unstable();
         &self.found
     }
 

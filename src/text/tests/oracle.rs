@@ -7,6 +7,7 @@ use crate::ids::NodeId;
 use crate::ids::NodeRange;
 
 /// The prototype's `BM25`: a score for each of `texts`.
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
 pub fn bm25(texts: &[Vec<&str>], question: &[&str]) -> Vec<f64> {
     let n = texts.len() as f64;
     let mean = (texts.iter().map(Vec::len).sum::<usize>() as f64 / n).max(1e-9);
