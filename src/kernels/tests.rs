@@ -126,6 +126,7 @@ proptest! {
 #[test]
 #[ignore = "a measurement"]
 fn gigabytes_a_second_over_100_000_rows_of_384() {
+    type Rows = fn(&[f32], &[u8], &mut [f32]);
     let (n, d) = (100_000, 384);
     let mut state = 1_u32;
     let mut random = || {
@@ -135,7 +136,6 @@ fn gigabytes_a_second_over_100_000_rows_of_384() {
     let rows = bytes(&(0..n * d).map(|_| random()).collect::<Vec<_>>());
     let query: Vec<f32> = (0..d).map(|_| random()).collect();
     let mut out = vec![0.0; n];
-    type Rows = fn(&[f32], &[u8], &mut [f32]);
     let kernels = [("dot", dot_rows as Rows), ("l2", l2_squared_rows), ("fast", dot_fast_rows)];
     // Blocks of 170 rows, as in the file: each once from memory, or one over and over from the cache.
     for (place, span) in [("memory", n), ("cache", 170)] {
