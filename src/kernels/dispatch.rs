@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::scalar;
+use super::scalar::{Product, SquaredDifference};
 
 /// Which compilation of the kernels runs. All give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,21 +100,21 @@ macro_rules! kernel {
     };
 }
 
-kernel!(dot_at, dot_avx2, dot_avx512, (a: &[f32], b: &[f32]) -> f32, scalar::dot(a, b));
-kernel!(l2_at, l2_avx2, l2_avx512, (a: &[f32], b: &[f32]) -> f32, scalar::l2_squared(a, b));
+kernel!(dot_at, dot_avx2, dot_avx512, (a: &[f32], b: &[f32]) -> f32, scalar::sum::<Product, _>(a, b));
+kernel!(l2_at, l2_avx2, l2_avx512, (a: &[f32], b: &[f32]) -> f32, scalar::sum::<SquaredDifference, _>(a, b));
 kernel!(
     dot_rows_at,
     dot_rows_avx2,
     dot_rows_avx512,
     (query: &[f32], rows: &[u8], out: &mut [f32]),
-    scalar::each_row(query, rows, out, scalar::dot)
+    scalar::each_row::<Product>(query, rows, out)
 );
 kernel!(
     l2_rows_at,
     l2_rows_avx2,
     l2_rows_avx512,
     (query: &[f32], rows: &[u8], out: &mut [f32]),
-    scalar::each_row(query, rows, out, scalar::l2_squared)
+    scalar::each_row::<SquaredDifference>(query, rows, out)
 );
 
 /// The dot product of `a` and `b`, in the fixed order.

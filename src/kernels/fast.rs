@@ -4,6 +4,7 @@
 use simsimd::SpatialSimilarity;
 
 use super::dispatch::{self, Level};
+use super::scalar;
 
 /// About the dot product of `a` and `b`: within [`dot_error_bound`] of [`dot`](super::dot).
 ///
@@ -34,8 +35,9 @@ pub fn dot_fast_rows(query: &[f32], rows: &[u8], out: &mut [f32]) {
     dispatch::assert_shape(query, rows, out);
     match view(rows) {
         Some(floats) if dispatch::level() != Level::Scalar && !query.is_empty() => {
-            for (score, row) in out.iter_mut().zip(floats.chunks_exact(query.len())) {
-                *score = dot_fast(query, row);
+            let dimension = query.len();
+            for row in scalar::in_streams(out.len()) {
+                out[row] = dot_fast(query, &floats[row * dimension..][..dimension]);
             }
         }
         _ => dispatch::dot_rows(query, rows, out),

@@ -182,7 +182,7 @@ fn only_the_blocks_of_a_range_are_read() {
     assert_eq!(stored.record.last_nodes, [7, 16, 25, 28]);
     let counting = Counting(&stored, parking_lot::Mutex::default());
     let flat = Flat::new(SPACE, &stored.record, &counting).expect("they agree");
-    let query = flat.query(&[0.5; 20_000]).expect("it is valid");
+    let query = flat.query(&vec![0.5; 20_000]).expect("it is valid");
     let range = |a, b| NodeRange::new(NodeId(a), NodeId(b));
     let read = || std::mem::take(&mut *counting.1.lock());
 
