@@ -112,7 +112,8 @@ impl Search {
             let found = read.text_index().search(&terms, allowed, depth)?;
             found.into_iter().map(|hit| (hit.node, hit.score)).collect()
         };
-        let dense = if mode == SearchMode::Text { Vec::new() } else { self.dense(read, question, allowed, depth)? };
+        let dense =
+            if mode == SearchMode::Text { Vec::new() } else { self.dense(read, question, allowed, depth)? };
         let nodes = |list: &[(NodeId, f32)]| list.iter().map(|(node, _)| *node).collect::<Vec<_>>();
         let (by_text, by_dense) = (nodes(&text), nodes(&dense));
         let ranked: Vec<(NodeId, f32)> = match mode {
@@ -211,7 +212,8 @@ pub(super) mod tests {
     /// Nodes: 1 document a (2 text "the border", 3 table "a table of rivers"), 4 document b in Chinese
     /// (5 section "Rivers" (6 text "the longest river")). Vectors of 2, 3, 6: east, north, north-east.
     pub fn two_documents() -> Database {
-        let leaf = |parent, kind, start, end| Node { span: Span::new(start, end), ..Node::new(Some(parent), kind) };
+        let leaf =
+            |parent, kind, start, end| Node { span: Span::new(start, end), ..Node::new(Some(parent), kind) };
         let mut a = Document::new("a", "A");
         a.text = "the border\na table of rivers".into();
         a.nodes.extend([leaf(0, NodeKind::Text, 0, 10), leaf(0, NodeKind::Table, 11, 28)]);
@@ -271,7 +273,8 @@ pub(super) mod tests {
         let read = database.begin_read().expect("a state");
         let vector = Some(QuestionVector { space: "plane", vector: &[1.0, 0.1] });
 
-        let hits = Search::default().run(&read, Question { text: "longest", vector }).expect("a sound question");
+        let hits =
+            Search::default().run(&read, Question { text: "longest", vector }).expect("a sound question");
         let evidence = hits[0].evidence(&read).expect("it is there");
 
         assert_eq!((hits[0].text.map(|p| p.rank), hits[0].dense.map(|p| p.rank)), (Some(1), Some(2)));
