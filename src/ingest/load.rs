@@ -85,6 +85,7 @@ pub struct Loader<'a> {
     vectors: Option<GivenVectors>,
     batch: Vec<Document>,
     batch_bytes: usize,
+    limit_bytes: usize,
     leaves_seen: usize,
     passages_seen: u32,
     progress: Progress,
@@ -103,6 +104,7 @@ impl<'a> Loader<'a> {
             vectors: None,
             batch: Vec::new(),
             batch_bytes: 0,
+            limit_bytes: BATCH_TEXT_BYTES,
             leaves_seen: 0,
             passages_seen: 0,
             progress: Progress::default(),
@@ -121,6 +123,14 @@ impl<'a> Loader<'a> {
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
+        self
+    }
+
+    /// How much text and tree one batch takes, about; at least 1, by default 16 MiB. Smaller ones show progress
+    /// more often and cost a commit each.
+    #[must_use]
+    pub fn batch_bytes(mut self, bytes: usize) -> Self {
+        self.limit_bytes = bytes.max(1);
         self
     }
 
@@ -175,7 +185,7 @@ impl<'a> Loader<'a> {
     pub fn add(&mut self, document: Document) -> Result<()> {
         self.batch_bytes += document.text.len() + document.nodes.len() * size_of::<Node>();
         self.batch.push(document);
-        if self.batch_bytes >= BATCH_TEXT_BYTES || self.batch.len() >= BATCH_DOCUMENTS {
+        if self.batch_bytes >= self.limit_bytes || self.batch.len() >= BATCH_DOCUMENTS {
             self.write_batch()?;
         }
         Ok(())

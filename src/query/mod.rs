@@ -1,6 +1,7 @@
 //! Asking: scores are fused, evidence is packed under a hard budget, each step leaves a trace.
 //!
 //! * [`Signals`]: how every leaf in scope matches a question.
+//! * [`Search`], [`Filter`]: ranked leaves, by words, vectors or both.
 //! * [`Budget`]: a ceiling in tokens, never exceeded.
 //! * [`Rrf`], [`min_max`], [`weighted`], [`hybrid`]: lists of scores made one.
 //! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
@@ -13,20 +14,24 @@
 
 mod budget;
 mod evidence;
+mod filter;
 mod fuse;
 mod leaf_score;
 mod mmr;
 mod pack;
 mod render;
 mod scope;
+mod search;
 mod trace;
 
 pub use budget::Budget;
 pub use evidence::{Cut, CutReason, Evidence, EvidenceList};
+pub use filter::Filter;
 pub use fuse::{Rrf, Scored, hybrid, min_max, weighted};
 pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};
+pub use search::{Hit, Place, Search, SearchMode};
 pub use trace::{Step, Trace};

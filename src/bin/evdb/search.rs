@@ -1,0 +1,199 @@
+//! `evdb search`: ranked leaves, without a budget.
+
+use std::io::Write;
+
+use evdb::query::{Evidence, Filter, Hit, Question, Search, SearchMode};
+use evdb::tree::NodeKind;
+use evdb::{NodeId, ReadTransaction};
+use serde_json::{Value, json};
+
+use crate::args::{Common, KindArg, ModeArg, SearchArgs};
+use crate::batch::Batch;
+use crate::failure::{Exit, Failure};
+use crate::open;
+use crate::output::{FAINT, KEY, NUMBER, Output, Painted, STRONG, clean, counted, excerpt};
+use crate::question;
+use crate::vectors::{self, QueryVector};
+
+/// Characters of a text that are shown.
+const EXCERPT: usize = 240;
+
+pub fn run(args: &SearchArgs, common: &Common, output: &mut Output) -> Result<Exit, Failure> {
+    let typed = match args.batch.questions {
+        Some(_) => None,
+        None => Some(question::text(args.query.as_deref(), args.vector.vector.is_some())?),
+    };
+    let database = open::read_only(&args.file, common)?;
+    let read = database.begin_read()?;
+    let search = Search {
+        mode: args.mode.map(|mode| match mode {
+            ModeArg::Text => SearchMode::Text,
+            ModeArg::Dense => SearchMode::Dense,
+            ModeArg::Hybrid => SearchMode::Hybrid,
+        }),
+        limit: args.limit as usize,
+        filter: filter(args, &read)?,
+        threads: args.vector.threads.into(),
+    };
+    let Some(text) = typed else { return batch(args, &search, &read, common, output) };
+    let vector = match search.mode {
+        Some(SearchMode::Text) => None,
+        _ => vectors::of_query(&read, &args.vector, &text)?,
+    };
+    let question = Question { text: &text, vector: vector.as_ref().map(QueryVector::as_question) };
+    let hits = find(&search, &read, question)?;
+    let mut found = Vec::with_capacity(hits.len());
+    for hit in &hits {
+        found.push((hit, hit.evidence(&read)?));
+    }
+    let mode = search.mode_for(question).name();
+    if output.json {
+        let hits: Vec<Value> =
+            (1..).zip(&found).map(|(rank, (hit, leaf))| json_hit(rank, hit, leaf)).collect();
+        let space = vector.as_ref().map(|vector| &vector.space);
+        output.line(&json!({ "query": text, "mode": mode, "space": space, "hits": hits }))?;
+    } else {
+        for (rank, (hit, leaf)) in (1..).zip(&found) {
+            print(rank, hit, leaf, output)?;
+        }
+    }
+    if found.is_empty() {
+        output.remark(if search.filter == Filter::default() {
+            "nothing was found; try other words"
+        } else {
+            "nothing was found; try other words, or fewer filters"
+        });
+        return Ok(Exit::NothingFound);
+    }
+    let leaves = counted(found.len() as u64, "leaf");
+    output.remark(format_args!(
+        "{leaves} of {}, by {}",
+        indicatif::HumanCount(read.leaf_count().into()),
+        match mode {
+            "hybrid" => "words and vectors",
+            "dense" => "vectors",
+            _ => "words",
+        }
+    ));
+    Ok(Exit::Done)
+}
+
+fn find(search: &Search, read: &ReadTransaction, question: Question<'_>) -> Result<Vec<Hit>, Failure> {
+    let by_vectors = search.mode_for(question) != SearchMode::Text;
+    if by_vectors && question.vector.is_none() {
+        return Err(Failure::hinted(
+            "the search compares vectors, and the query has none",
+            "give it with --vector, or search with --mode text",
+        ));
+    }
+    Ok(search.run(read, question)?)
+}
+
+fn filter(args: &SearchArgs, read: &ReadTransaction) -> Result<Filter, Failure> {
+    if let Some(attribute) = args.attr.iter().find(|attribute| !attribute.contains('=')) {
+        return Err(Failure::usage(
+            format!("--attr {attribute:?} has no value"),
+            format!("write --attr {attribute}=VALUE"),
+        ));
+    }
+    let kinds = args.kind.iter().map(|kind| match kind {
+        KindArg::Text => NodeKind::Text,
+        KindArg::Table => NodeKind::Table,
+        KindArg::Image => NodeKind::Image,
+        KindArg::Example => NodeKind::Example,
+    });
+    Ok(Filter {
+        documents: open::documents(read, &args.doc)?,
+        kinds: kinds.collect(),
+        level: args.level,
+        attributes: args.attr.clone(),
+        within: args.within.map(NodeId),
+    })
+}
+
+fn json_hit(rank: usize, hit: &Hit, leaf: &Evidence) -> Value {
+    json!({
+        "rank": rank,
+        "score": hit.score,
+        "text_rank": hit.text.map(|place| place.rank),
+        "text_score": hit.text.map(|place| place.score),
+        "dense_rank": hit.dense.map(|place| place.rank),
+        "dense_score": hit.dense.map(|place| place.score),
+        "id": leaf.id,
+        "document": leaf.key,
+        "title": leaf.title,
+        "heading_path": leaf.heading_path,
+        "node": leaf.node,
+        "kind": leaf.kind,
+        "page": leaf.page,
+        "span": leaf.span,
+        "tokens": leaf.tokens,
+        "text": leaf.text,
+    })
+}
+
+fn print(rank: usize, hit: &Hit, leaf: &Evidence, output: &mut Output) -> Result<(), Failure> {
+    let place = heading_line(leaf);
+    writeln!(output, "{rank:>2}  {}  {}", Painted(KEY, clean(&leaf.key)), Painted(STRONG, place))?;
+    let mut parts = vec![format!("score {}", Painted(NUMBER, format_args!("{:.4}", hit.score)))];
+    parts.extend(hit.text.map(|place| format!("words {:.2} (rank {})", place.score, place.rank)));
+    parts.extend(hit.dense.map(|place| format!("vectors {:.3} (rank {})", place.score, place.rank)));
+    writeln!(output, "    {}  {}", parts.join("  "), Painted(FAINT, location(leaf)))?;
+    writeln!(output, "    {}\n", excerpt(&leaf.text, EXCERPT))?;
+    Ok(())
+}
+
+/// Title and headings of a leaf.
+pub fn heading_line(leaf: &Evidence) -> String {
+    let titles = std::iter::once(&leaf.title).chain(&leaf.heading_path);
+    let titles: Vec<String> =
+        titles.filter(|title| !title.is_empty()).map(|title| excerpt(title, 80)).collect();
+    titles.join(" > ")
+}
+
+/// Where a leaf lies: node, bytes, page.
+pub fn location(leaf: &Evidence) -> String {
+    let page = leaf.page.map_or_else(String::new, |page| format!(", page {page}"));
+    let id = leaf.id.as_ref().map_or_else(String::new, |id| format!(", id {}", clean(id)));
+    format!("node {}, bytes {}{page}{id}, {}", leaf.node, leaf.span, counted(leaf.tokens as u64, "token"))
+}
+
+fn batch(
+    args: &SearchArgs,
+    search: &Search,
+    read: &ReadTransaction,
+    common: &Common,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let path = args.batch.questions.as_deref().unwrap_or_else(|| std::path::Path::new(""));
+    let batch = Batch::read(path, &args.batch, args.vector.space.as_deref(), read)?;
+    batch.for_each(common, output, |entry, vector, output| {
+        let mut search = search.clone();
+        if args.batch.in_doc {
+            let doc = entry.doc.as_deref().ok_or_else(|| no_doc(&entry.id))?;
+            search.filter.documents = Some(vec![open::document(read, doc)?.id]);
+        }
+        let vector = vector.filter(|_| search.mode != Some(SearchMode::Text));
+        let question = Question { text: &entry.text, vector: vector.map(QueryVector::as_question) };
+        let mut hits = Vec::new();
+        for hit in find(&search, read, question)? {
+            let document = read.document_of(hit.node)?;
+            let tree = read.tree(document.id)?;
+            hits.push(json!({
+                "id": tree.node(hit.node)?.attribute("id"),
+                "document": document.key,
+                "node": hit.node,
+                "score": hit.score,
+                "text_score": hit.text.map(|place| place.score),
+                "dense_score": hit.dense.map(|place| place.score),
+            }));
+        }
+        output.line(&json!({ "id": entry.id, "mode": search.mode_for(question).name(), "hits": hits }))
+    })?;
+    Ok(Exit::Done)
+}
+
+/// A question that is to be asked of its own document and names none.
+pub fn no_doc(id: &Value) -> Failure {
+    Failure::hinted(format!("question {id} has no \"doc\""), "leave --in-doc out, or name the document's key")
+}

@@ -1,0 +1,296 @@
+//! Ranked leaves for a question, by words, by vectors, or by both.
+
+use roaring::RoaringBitmap;
+
+use crate::db::ReadTransaction;
+use crate::error::Error;
+use crate::error::Result;
+use crate::ids::NodeId;
+use crate::query::evidence::Evidence;
+use crate::query::filter::Filter;
+use crate::query::fuse::Rrf;
+use crate::query::scope::Question;
+
+/// Leaves that each list brings to a fusion, at least.
+const LEAST_FUSED: usize = 100;
+
+/// What a search compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum SearchMode {
+    /// Words: BM25 over each leaf and its headings.
+    Text,
+    /// Vectors, every one of them: the result is exact.
+    Dense,
+    /// Both lists, fused by [`Rrf`].
+    Hybrid,
+}
+
+impl SearchMode {
+    /// The mode's name: `text`, `dense`, `hybrid`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Dense => "dense",
+            Self::Hybrid => "hybrid",
+        }
+    }
+}
+
+/// A search for leaves, without a budget.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Search {
+    /// What is compared; `None` for both if the question has a vector, else for words.
+    pub mode: Option<SearchMode>,
+    /// Most leaves found.
+    pub limit: usize,
+    /// Which leaves may be found. Statistics of words are those of all leaves all the same.
+    pub filter: Filter,
+    /// Threads that compare vectors; at least 1. The result does not depend on it.
+    pub threads: usize,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { mode: None, limit: 10, filter: Filter::default(), threads: 1 }
+    }
+}
+
+/// A leaf that was found.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Hit {
+    /// The leaf.
+    pub node: NodeId,
+    /// Higher is better: BM25, similarity or fused score, by the mode; comparable within one search only.
+    pub score: f32,
+    /// Where it stands in the list by words, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<Place>,
+    /// Where it stands in the list by vectors, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dense: Option<Place>,
+}
+
+/// A place in one list.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Place {
+    /// From 1.
+    pub rank: usize,
+    /// The list's own score.
+    pub score: f32,
+}
+
+impl Search {
+    /// The mode in which `question` is searched for.
+    #[must_use]
+    pub fn mode_for(&self, question: Question<'_>) -> SearchMode {
+        let both = if question.vector.is_some() { SearchMode::Hybrid } else { SearchMode::Text };
+        self.mode.unwrap_or(both)
+    }
+
+    /// The leaves found for `question`, best first, ties to the lower id.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if the mode compares vectors and the question has none, or one that does not fit its space;
+    /// `NotFound` if the space, a document or a node of the filter is not there; `Corrupt`; `Io`.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the leaves of the file; by vectors, in those of the blocks the filter touches.
+    pub fn run(&self, read: &ReadTransaction, question: Question<'_>) -> Result<Vec<Hit>> {
+        let allowed = self.filter.nodes(read)?;
+        let allowed = allowed.as_ref();
+        let mode = self.mode_for(question);
+        let depth = if mode == SearchMode::Hybrid { self.limit.max(LEAST_FUSED) } else { self.limit };
+        let text: Vec<(NodeId, f32)> = if mode == SearchMode::Dense {
+            Vec::new()
+        } else {
+            let terms = read.analyzer().distinct_terms(question.text);
+            let found = read.text_index().search(&terms, allowed, depth)?;
+            found.into_iter().map(|hit| (hit.node, hit.score)).collect()
+        };
+        let dense =
+            if mode == SearchMode::Text { Vec::new() } else { self.dense(read, question, allowed, depth)? };
+        let nodes = |list: &[(NodeId, f32)]| list.iter().map(|(node, _)| *node).collect::<Vec<_>>();
+        let (by_text, by_dense) = (nodes(&text), nodes(&dense));
+        let ranked: Vec<(NodeId, f32)> = match mode {
+            SearchMode::Text => text.clone(),
+            SearchMode::Dense => dense.clone(),
+            SearchMode::Hybrid => {
+                let fused = Rrf::default().fuse(&[&by_text, &by_dense], self.limit);
+                fused.into_iter().map(|hit| (hit.node, hit.score)).collect()
+            }
+        };
+        let hits = ranked.into_iter().map(|(node, score)| Hit {
+            node,
+            score,
+            text: place(&text, node),
+            dense: place(&dense, node),
+        });
+        Ok(hits.collect())
+    }
+
+    fn dense(
+        &self,
+        read: &ReadTransaction,
+        question: Question<'_>,
+        allowed: Option<&RoaringBitmap>,
+        depth: usize,
+    ) -> Result<Vec<(NodeId, f32)>> {
+        let Some(given) = question.vector else {
+            return Err(Error::invalid("the search compares vectors and the question has none"));
+        };
+        let space = read.space(given.space).ok_or_else(|| {
+            let known: Vec<&str> = read.space_names().collect();
+            Error::not_found(format!("there is no vector space {:?}; the file has {known:?}", given.space))
+        })?;
+        let flat = space.flat()?;
+        let query = flat.query(given.vector)?;
+        let deleted = read.text_index().deleted();
+        let found = flat.search(&query, allowed, deleted, depth, self.threads)?;
+        Ok(found.into_iter().map(|hit| (hit.node, hit.score)).collect())
+    }
+}
+
+fn place(list: &[(NodeId, f32)], node: NodeId) -> Option<Place> {
+    let index = list.iter().position(|(other, _)| *other == node)?;
+    list.get(index).map(|(_, score)| Place { rank: index + 1, score: *score })
+}
+
+impl Hit {
+    /// The leaf with its text, its place in its document, and what its score is made of.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if `read` is of a state without it; `Corrupt`; `Io`.
+    pub fn evidence(&self, read: &ReadTransaction) -> Result<Evidence> {
+        let document = read.document_of(self.node)?;
+        let tree = read.tree(document.id)?;
+        let leaf = tree.node(self.node)?;
+        let parts = [("text", self.text), ("dense", self.dense)];
+        let parts = parts.into_iter().filter_map(|(name, place)| place.map(|place| (name, place.score)));
+        let mut headings: Vec<String> = leaf
+            .ancestors()
+            .filter(|above| above.id() != tree.root() && !above.title().is_empty())
+            .map(|above| above.title().to_owned())
+            .collect();
+        headings.reverse();
+        Ok(Evidence {
+            document: document.id,
+            key: document.key,
+            title: document.title,
+            heading_path: headings,
+            section: leaf.parent().map_or(self.node, |parent| parent.id()),
+            node: self.node,
+            kind: leaf.kind(),
+            span: leaf.span(),
+            page: Some(leaf.page()).filter(|page| *page > 0),
+            id: leaf.attribute("id").map(str::to_owned),
+            text: read.text(document.id, leaf.span())?,
+            tokens: leaf.tokens() as usize,
+            score: self.score,
+            parts: parts.collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    use crate::db::Database;
+    use crate::ids::Span;
+    use crate::query::QuestionVector;
+    use crate::tree::Document;
+    use crate::tree::Node;
+    use crate::tree::NodeKind;
+    use crate::vector::Metric;
+
+    /// Nodes: 1 document a (2 text "the border", 3 table "a table of rivers"), 4 document b in Chinese
+    /// (5 section "Rivers" (6 text "the longest river")). Vectors of 2, 3, 6: east, north, north-east.
+    pub fn two_documents() -> Database {
+        let leaf =
+            |parent, kind, start, end| Node { span: Span::new(start, end), ..Node::new(Some(parent), kind) };
+        let mut a = Document::new("a", "A");
+        a.text = "the border\na table of rivers".into();
+        a.nodes.extend([leaf(0, NodeKind::Text, 0, 10), leaf(0, NodeKind::Table, 11, 28)]);
+        let mut b = Document::new("b", "B");
+        b.text = "the longest river".into();
+        b.language = Some("zh".into());
+        b.nodes.push(Node { title: "Rivers".into(), ..Node::new(Some(0), NodeKind::Section) });
+        b.nodes.push(leaf(1, NodeKind::Text, 0, 17));
+        let database = Database::in_memory().expect("memory");
+        let mut write = database.begin_write().expect("a writer");
+        let space = write.open_space("plane", 2, Metric::Cosine, "by hand").expect("a new space");
+        for (document, rows) in [(&a, &[1.0, 0.0, 0.0, 1.0][..]), (&b, &[1.0, 1.0])] {
+            let id = write.insert_document(document).expect("a sound document");
+            write.put_leaf_vectors(space, document, id, rows).expect("as many rows as leaves");
+        }
+        write.commit().expect("memory");
+        database
+    }
+
+    fn nodes(search: &Search, text: &str, vector: Option<&[f32]>) -> Vec<u32> {
+        let database = two_documents();
+        let read = database.begin_read().expect("a state");
+        let vector = vector.map(|vector| QuestionVector { space: "plane", vector });
+        let hits = search.run(&read, Question { text, vector }).expect("a sound question");
+        hits.iter().map(|hit| hit.node.get()).collect()
+    }
+
+    #[test]
+    fn words_are_found_in_leaves_and_their_headings_and_vectors_everywhere() {
+        let by = |mode| Search { mode: Some(mode), ..Search::default() };
+
+        assert_eq!(nodes(&by(SearchMode::Text), "border", None), [2]);
+        assert_eq!(nodes(&by(SearchMode::Text), "river", None), [6, 3]);
+        assert_eq!(nodes(&by(SearchMode::Dense), "", Some(&[0.0, 2.0])), [3, 6, 2]);
+    }
+
+    #[test]
+    fn both_lists_are_fused_if_there_is_a_vector() {
+        // By words 6, 3; by vectors 2, 6, 3: 6 has 1/61 + 1/62, 3 has 1/62 + 1/63, 2 has 1/61.
+        let search = Search::default();
+
+        assert_eq!(nodes(&search, "river", Some(&[1.0, 0.1])), [6, 3, 2]);
+        assert_eq!(nodes(&search, "river", None), [6, 3]);
+        assert_eq!(nodes(&Search { limit: 1, ..search }, "river", Some(&[1.0, 0.1])), [6]);
+    }
+
+    #[test]
+    fn a_filter_narrows_both_lists() {
+        let filter = Filter { kinds: vec![NodeKind::Table], ..Filter::default() };
+
+        assert_eq!(nodes(&Search { filter, ..Search::default() }, "river", Some(&[1.0, 0.0])), [3]);
+    }
+
+    #[test]
+    fn a_hit_tells_its_place_in_each_list_and_in_the_document() {
+        let database = two_documents();
+        let read = database.begin_read().expect("a state");
+        let vector = Some(QuestionVector { space: "plane", vector: &[1.0, 0.1] });
+
+        let hits =
+            Search::default().run(&read, Question { text: "longest", vector }).expect("a sound question");
+        let evidence = hits[0].evidence(&read).expect("it is there");
+
+        assert_eq!((hits[0].text.map(|p| p.rank), hits[0].dense.map(|p| p.rank)), (Some(1), Some(2)));
+        assert_eq!((hits[1].text, hits[1].dense.map(|p| p.rank)), (None, Some(1)));
+        assert_eq!((evidence.key.as_str(), evidence.text.as_str()), ("b", "the longest river"));
+        assert_eq!(evidence.heading_path, ["Rivers"]);
+    }
+
+    #[test]
+    fn a_dense_search_without_a_vector_is_refused() {
+        let database = two_documents();
+        let read = database.begin_read().expect("a state");
+        let search = Search { mode: Some(SearchMode::Dense), ..Search::default() };
+
+        let error = search.run(&read, Question { text: "river", vector: None }).expect_err("no vector");
+
+        assert_eq!(error.kind(), crate::error::ErrorKind::InvalidInput);
+    }
+}
