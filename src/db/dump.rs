@@ -7,13 +7,8 @@ use serde_json::{Value, json};
 
 use super::read::ReadTransaction;
 use crate::error::{Error, Result};
-use crate::format::document::{DOCUMENT, DOCUMENT_KEY, ROOT, TEXT};
+use crate::format::KINDS;
 use crate::format::frame::RecordKind;
-use crate::format::identity::{CATALOGUE, META};
-use crate::format::manifest::{DELETED, MANIFEST};
-use crate::format::text::{PART, SEGMENT};
-use crate::format::tree::TREE;
-use crate::format::vector::{BLOCK, CONTEXT, SPACE};
 use crate::storage::tables::TABLES;
 
 /// What [`ReadTransaction::dump`] writes.
@@ -26,23 +21,7 @@ pub struct DumpOptions {
 
 /// The kind of the records of a table.
 pub(super) fn kind_of(table: &str) -> Option<RecordKind> {
-    let kinds = [
-        META,
-        CATALOGUE,
-        DOCUMENT,
-        DOCUMENT_KEY,
-        ROOT,
-        TREE,
-        TEXT,
-        MANIFEST,
-        SEGMENT,
-        PART,
-        DELETED,
-        SPACE,
-        BLOCK,
-        CONTEXT,
-    ];
-    kinds.into_iter().find(|kind| kind.table == table)
+    KINDS.into_iter().find(|kind| kind.table == table)
 }
 
 impl ReadTransaction {

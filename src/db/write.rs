@@ -9,8 +9,10 @@ use super::database::Shared;
 use super::{segments, texts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::document::{DOCUMENT, DOCUMENT_KEY, DocumentRecord, ROOT, TEXT};
+use crate::format::frame::HEADER_BYTES;
 use crate::format::identity::{COUNTERS_KEY, Counters, META};
 use crate::format::manifest::{DELETED, DELETED_KEY, MANIFEST, MANIFEST_KEY, Manifest};
+use crate::format::text::decode_set;
 use crate::format::tree::{TREE, TreeColumns};
 use crate::format::vector::{BLOCK, CONTEXT, SPACE};
 use crate::format::{codec, key, tree};
@@ -480,6 +482,6 @@ impl WriteTransaction {
 
 /// The bitmap of deleted nodes in the payload of its record.
 pub(super) fn read_deleted(payload: &[u8]) -> Result<RoaringBitmap> {
-    RoaringBitmap::deserialize_from(payload)
-        .map_err(|error| DELETED.malformed(DELETED_KEY, "bitmap", 0, error))
+    decode_set(payload)
+        .map_err(|damage| DELETED.malformed(DELETED_KEY, "bitmap", HEADER_BYTES + damage.offset, damage.why))
 }

@@ -2,6 +2,7 @@
 
 use super::codec::{Decode, Encode};
 use super::frame::RecordKind;
+use super::layout::{Field, Layout};
 use crate::error::Result;
 
 /// The `documents` table: key `document id`.
@@ -16,6 +17,9 @@ pub const TEXT: RecordKind = RecordKind { tag: *b"TEXT", version: 1, table: "tex
 
 /// Bytes of text in one block, but for the last.
 pub const TEXT_BLOCK_BYTES: usize = 16 << 10;
+
+/// Where each fixed field of a block of text lies in the payload.
+pub const TEXT_LAYOUT: Layout = Layout { section: "6.5", fields: &[Field::new("text_len", 0, 4)] };
 
 /// What the file keeps about one document beside its tree and text.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]

@@ -1,6 +1,7 @@
 //! The frame around every record and block: what it is, how long, and whether it is whole.
 //! format-spec.md section 3.6.
 
+use super::layout::{Field, Layout};
 use crate::error::{Corruption, Error, Result};
 
 /// Bytes of a frame before its payload.
@@ -36,6 +37,18 @@ pub struct RecordKind {
 }
 
 impl RecordKind {
+    /// Where each fixed field of the frame lies in a value.
+    pub const LAYOUT: Layout = Layout {
+        section: "3.6",
+        fields: &[
+            Field::new("tag", 0, 4),
+            Field::new("version", 4, 2),
+            Field::new("reserved", 6, 2),
+            Field::new("payload_len", 8, 4),
+            Field::new("crc32", 12, 4),
+        ],
+    };
+
     /// The value to store under `key`: `payload` in its frame.
     ///
     /// # Errors
@@ -127,6 +140,9 @@ impl RecordKind {
         hasher.finalize()
     }
 }
+
+// A gap or an overlap in the layout is a compile error.
+const _: () = assert!(matches!(RecordKind::LAYOUT.width(), Some(HEADER_BYTES)));
 
 /// A key for people: numbers by their value (4 bytes each), text as text, anything else in hex.
 #[must_use]

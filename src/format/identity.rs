@@ -116,8 +116,6 @@ pub struct Counters {
     pub next_segment: u32,
     /// The next vector space id.
     pub next_space: u32,
-    /// The next generation of a vector block.
-    pub next_generation: u64,
     /// Documents in the file.
     pub documents: u32,
     /// Nodes in the file.
@@ -138,7 +136,6 @@ impl Default for Counters {
             next_node: 1,
             next_segment: 1,
             next_space: 1,
-            next_generation: 1,
             documents: 0,
             nodes: 0,
             leaves: 0,

@@ -25,3 +25,36 @@ pub mod manifest;
 pub mod text;
 pub mod tree;
 pub mod vector;
+
+use self::frame::RecordKind;
+use self::layout::Layout;
+
+/// Every kind of record; one a table.
+pub const KINDS: [RecordKind; 14] = [
+    identity::META,
+    identity::CATALOGUE,
+    document::DOCUMENT,
+    document::DOCUMENT_KEY,
+    document::ROOT,
+    tree::TREE,
+    document::TEXT,
+    manifest::MANIFEST,
+    text::SEGMENT,
+    text::PART,
+    manifest::DELETED,
+    vector::SPACE,
+    vector::BLOCK,
+    vector::CONTEXT,
+];
+
+/// Every fixed layout, for the test that holds them against the tables of the spec.
+pub const LAYOUTS: [Layout; 8] = [
+    RecordKind::LAYOUT,
+    document::TEXT_LAYOUT,
+    text::ListRecord::LAYOUT,
+    text::PostingList::SKIP_LAYOUT,
+    text::LeafRecord::LAYOUT,
+    text::InnerRecord::LAYOUT,
+    vector::VectorBlock::LAYOUT,
+    vector::ContextNorms::LAYOUT,
+];

@@ -10,6 +10,8 @@
 use super::codec::Decode;
 use super::codec::Encode;
 use super::frame::RecordKind;
+use super::layout::Field;
+use super::layout::Layout;
 
 mod postings;
 
@@ -30,7 +32,7 @@ pub const SEGMENT: RecordKind =
     RecordKind { tag: *b"TXTS", version: 1, table: "text_segments", section: "7.2" };
 
 /// The record of a chunk of a part; its key is segment, part, index.
-pub const PART: RecordKind = RecordKind { tag: *b"TXTP", version: 1, table: "text_parts", section: "7.2" };
+pub const PART: RecordKind = RecordKind { tag: *b"TXTP", version: 1, table: "text_parts", section: "7.3" };
 
 /// The five parts of a segment, by their stored number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,6 +155,18 @@ pub struct ListRecord {
 }
 
 impl ListRecord {
+    /// Where each field lies.
+    pub const LAYOUT: Layout = Layout {
+        section: "7.4",
+        fields: &[
+            Field::new("offset", 0, 8),
+            Field::new("body_bytes", 8, 4),
+            Field::new("heading_bytes", 12, 4),
+            Field::new("body_count", 16, 4),
+            Field::new("heading_count", 20, 4),
+        ],
+    };
+
     /// Bytes of a record.
     pub const WIDTH: usize = 24;
 
@@ -201,6 +215,17 @@ pub struct LeafRecord {
 }
 
 impl LeafRecord {
+    /// Where each field lies.
+    pub const LAYOUT: Layout = Layout {
+        section: "7.6.1",
+        fields: &[
+            Field::new("node", 0, 4),
+            Field::new("own_len", 4, 4),
+            Field::new("kind", 8, 1),
+            Field::new("level", 9, 1),
+        ],
+    };
+
     /// Bytes of a record.
     pub const WIDTH: usize = 10;
 
@@ -247,6 +272,18 @@ pub struct InnerRecord {
 }
 
 impl InnerRecord {
+    /// Where each field lies.
+    pub const LAYOUT: Layout = Layout {
+        section: "7.6.2",
+        fields: &[
+            Field::new("node", 0, 4),
+            Field::new("last", 4, 4),
+            Field::new("own_len", 8, 4),
+            Field::new("kind", 12, 1),
+            Field::new("level", 13, 1),
+        ],
+    };
+
     /// Bytes of a record.
     pub const WIDTH: usize = 14;
 
@@ -272,6 +309,11 @@ impl InnerRecord {
         })
     }
 }
+
+// A gap or an overlap in a layout is a compile error.
+const _: () = assert!(matches!(ListRecord::LAYOUT.width(), Some(ListRecord::WIDTH)));
+const _: () = assert!(matches!(LeafRecord::LAYOUT.width(), Some(LeafRecord::WIDTH)));
+const _: () = assert!(matches!(InnerRecord::LAYOUT.width(), Some(InnerRecord::WIDTH)));
 
 // Records of every width fill a chunk, and a chunk with its frame stays below 256 KiB.
 const _: () = assert!(

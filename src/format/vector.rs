@@ -322,7 +322,12 @@ impl<'a> VectorBlock<'a> {
             let offset = Self::LAYOUT.fields.iter().find(|f| f.name == field).map_or(0, |f| f.offset);
             Err(BLOCK.malformed(&key::two(space.get(), block), field, HEADER_BYTES + offset, why))
         };
-        let body = value.get(HEADER_BYTES..).and_then(|p| p.split_first_chunk::<BLOCK_HEADER_BYTES>());
+        // What follows the payload is the frame's padding.
+        let payload = value.split_first_chunk::<HEADER_BYTES>().and_then(|(frame, rest)| {
+            let &[.., l0, l1, l2, l3, _, _, _, _] = frame;
+            rest.get(..u32::from_le_bytes([l0, l1, l2, l3]) as usize)
+        });
+        let body = payload.and_then(|payload| payload.split_first_chunk::<BLOCK_HEADER_BYTES>());
         let Some((header, body)) = body else {
             return bad("space", format!("{} bytes are no block", value.len()));
         };
@@ -356,9 +361,8 @@ impl<'a> VectorBlock<'a> {
         let Some((data, rest)) = body.split_at_checked(data_bytes) else {
             return bad("rows", format!("{rows} rows of dimension {dimension} in {} bytes", body.len()));
         };
-        // One byte may follow: the frame's padding.
-        let (nodes, _) = rest.as_chunks::<ID_BYTES>();
-        if nodes.len() != rows {
+        let (nodes, left) = rest.as_chunks::<ID_BYTES>();
+        if nodes.len() != rows || !left.is_empty() {
             return bad("rows", format!("{rows} node ids in {} bytes", rest.len()));
         }
         let generation = header.u64_at(8);

@@ -1,10 +1,12 @@
-//! Posting lists. format-spec.md section 7.3.
+//! Posting lists. format-spec.md section 7.5.
 
 use bitpacking::BitPacker;
 use bitpacking::BitPacker4x;
 
 use super::Damage;
 use super::Decoded;
+use super::Field;
+use super::Layout;
 
 /// Postings of a packed block.
 pub const BLOCK: usize = 128;
@@ -68,7 +70,21 @@ enum Kind<'a> {
     Packed { skips: &'a [u8] },
 }
 
+// A gap or an overlap in the layout is a compile error.
+const _: () = assert!(matches!(PostingList::SKIP_LAYOUT.width(), Some(SKIP_BYTES)));
+
 impl<'a> PostingList<'a> {
+    /// Where each field of a skip entry lies.
+    pub const SKIP_LAYOUT: Layout = Layout {
+        section: "7.5",
+        fields: &[
+            Field::new("last", 0, 4),
+            Field::new("offset", 4, 4),
+            Field::new("bits", 8, 1),
+            Field::new("tf_bits", 9, 1),
+        ],
+    };
+
     /// The list of `count` postings in `bytes`, whose ordinals must be below `bound`.
     ///
     /// # Errors
@@ -351,7 +367,7 @@ mod tests {
         gaps.iter().map(step).collect()
     }
 
-    /// spec: R-7.3.1 (the worked example)
+    /// spec: R-7.5.1 (the worked example)
     #[test]
     fn the_worked_example_of_a_short_list_holds() {
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Inputs and outputs of the analyzer. spec
+//! Inputs and outputs of the analyzer. spec
 
 use proptest::prelude::*;
 
@@ -87,7 +87,7 @@ const VECTORS: &[(&str, &str)] = &[
     ("x\u{336}y", "xy"),
 ];
 
-/// spec: R-7.1.1 (the vectors)
+/// spec: R-7.9.1 (the vectors)
 #[test]
 fn the_vectors_of_the_spec_hold() {
     for (text, expected) in VECTORS {
