@@ -47,6 +47,9 @@ pub struct Signals {
     pub lexical_own: Option<Vec<f32>>,
     /// Cosine of each leaf.
     pub cosine: Option<Vec<f32>>,
+    /// Runs of neighbouring leaves of one section whose vectors are equal, as ranges of leaf indexes: the
+    /// pieces of a passage whose vector was made of the whole.
+    pub shared: Vec<Range<usize>>,
     /// Cosine of each leaf's vector mixed with its neighbours' and its section's.
     pub context: Option<Vec<f32>>,
     /// Cosine of the mean vector of the leaves below each inner node, in the order of `view.inner()`.
@@ -97,6 +100,7 @@ impl Signals {
             lexical: scorer.leaf_scores(),
             lexical_own: (documents.len() > 1).then(|| scorer.leaf_scores_by_document()),
             cosine: None,
+            shared: Vec::new(),
             context: None,
             inner_cosine: None,
             inner_lexical: inner_lexical(&view, &scorer),
@@ -175,6 +179,7 @@ impl Signals {
                 if *norm > 0.0 { sum / norm } else { 0.0 }
             }));
         }
+        self.shared = shared_runs(&cosine, &self.section_of);
         self.cosine = Some(cosine);
         self.context = Some(context);
         self.inner_cosine = Some(inner_cosine);
@@ -194,6 +199,22 @@ impl Signals {
         let inner = self.inner_cosine.as_ref()?;
         self.view.documents().iter().map(|document| inner.get(document.inner as usize).copied()).collect()
     }
+}
+
+/// Runs of two or more neighbours with one section and bit for bit one score other than 0. Scores are summed in
+/// one fixed order, so equal vectors have equal scores.
+fn shared_runs(cosine: &[f32], section_of: &[u32]) -> Vec<Range<usize>> {
+    let mut runs = Vec::new();
+    let mut start = 0;
+    let leaves: Vec<(u32, u32)> =
+        cosine.iter().map(|x| x.to_bits()).zip(section_of.iter().copied()).collect();
+    for run in leaves.chunk_by(|a, b| a == b && f32::from_bits(a.0) != 0.0) {
+        if run.len() > 1 {
+            runs.push(start..start + run.len());
+        }
+        start += run.len();
+    }
+    runs
 }
 
 /// BM25 of every inner node's subtree as one text: sections among sections, documents among documents, nodes

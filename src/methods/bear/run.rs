@@ -44,6 +44,9 @@ const MIN_RANKING: usize = 1_000;
 /// Weight of the lexical part in a whole document's score; see [`document_scores`].
 const DOCUMENT_LEXICAL: f32 = 0.4;
 
+/// Leaves a document has on average from which it is judged by several of them.
+const LEAVES_TO_JUDGE_BY: usize = 3;
+
 /// What BEAR is asked.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
@@ -140,6 +143,7 @@ impl Bear {
             lexical: &signals.lexical,
             lexical_own: signals.lexical_own.as_deref(),
             dense: signals.context.as_deref(),
+            shared: &signals.shared,
             section: &signals.section,
             section_of: &signals.section_of,
             window: &signals.window,
@@ -224,8 +228,13 @@ impl Bear {
         explored: &[DocumentId],
         trace: &mut Trace,
     ) -> Result<Chosen> {
-        let whole = hybrid(&signals.document, signals.document_cosine().as_deref(), DOCUMENT_LEXICAL)?;
-        let whole = document_scores(scores, signals.view.documents_of_leaves(), &whole)?;
+        let document_of = signals.view.documents_of_leaves();
+        let whole = if scores.len() >= LEAVES_TO_JUDGE_BY * signals.documents.len() {
+            let whole = hybrid(&signals.document, signals.document_cosine().as_deref(), DOCUMENT_LEXICAL)?;
+            document_scores(scores, document_of, &whole)?
+        } else {
+            best_leaves(scores, document_of, signals.documents.len())
+        };
         let scored: Vec<(DocumentId, f32)> = signals.documents.iter().copied().zip(whole).collect();
         let documents = document_choice(explored, &scored, self.documents.max(1));
         trace.push(Step::new("choose documents", scored.len(), documents.len()));
@@ -344,6 +353,17 @@ impl Scoring {
             Self::Coherent(_) => "coherent",
         }
     }
+}
+
+/// The best score of each document's leaves, as the paper ranks documents; 0 for one without leaves.
+fn best_leaves(scores: &[f32], document_of: &[u32], documents: usize) -> Vec<f32> {
+    let mut best = vec![0.0_f32; documents];
+    for (score, document) in scores.iter().zip(document_of) {
+        if let Some(best) = best.get_mut(*document as usize) {
+            *best = best.max(*score);
+        }
+    }
+    best
 }
 
 /// The docs regime: every leaf of the chosen documents, in their order; then, while there is room, what scores

@@ -1,0 +1,198 @@
+//! What the main operations cost.
+//!
+//! Corpus: the country profiles of `examples/data`, by the default counter and analyzer, with the built-in
+//! embedder; for the flat scan 100,000 x 384 floats from a fixed seed. Ranks are exact throughout, so recall
+//! against the definition is 1 by construction. One thread. Figures: `docs/measurements.md`.
+//!
+//! Run with `cargo bench`; one of them with `cargo bench -- ask`.
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use evdb::ingest::{Loader, SpaceEmbedder};
+use evdb::methods::bear::{Bear, Request};
+use evdb::model::Embedder;
+use evdb::providers::StaticEmbedder;
+use evdb::query::{Format, Question, QuestionVector};
+use evdb::tree::expansion::Expansion;
+use evdb::vector::Metric;
+use evdb::{Budget, Database, Document, Span};
+
+const QUESTION: &str = "How long is the border between Poland and Ukraine, and what do they trade?";
+
+fn profiles() -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir("examples/data/countries")
+        .expect("the profiles are in the repository")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn build() -> Database {
+    let db = Database::in_memory().expect("memory");
+    let embedder: Arc<dyn Embedder> = Arc::new(StaticEmbedder::new());
+    let mut loader = Loader::new(&db).embedder(SpaceEmbedder { space: "static".into(), embedder });
+    for path in profiles() {
+        loader.load(&path, Path::new("examples/data")).expect("a sound profile");
+    }
+    loader.finish().expect("it is written");
+    db
+}
+
+fn question_vector() -> Vec<f32> {
+    let embedder = StaticEmbedder::new();
+    let mut vector = vec![0.0; embedder.dimensions()];
+    embedder.embed(&[QUESTION], &mut vector).expect("it never fails");
+    vector
+}
+
+/// Documents, trees, texts, index and vectors into a file in memory; bytes of text a second.
+fn bench_build(c: &mut Criterion) {
+    let bytes = profiles().iter().map(|path| path.metadata().expect("a file").len()).sum();
+    build(); // the counter's vocabulary is loaded once
+    let mut group = c.benchmark_group("build");
+    group.sample_size(10).throughput(Throughput::Bytes(bytes));
+    group.bench_function("country profiles", |b| b.iter(build));
+    group.finish();
+}
+
+/// The ten best leaves by words: analysis, dictionary, postings, scores.
+fn bench_text_search(c: &mut Criterion) {
+    let db = build();
+    let read = db.begin_read().expect("a committed state");
+    let mut group = c.benchmark_group("text search");
+    for (name, question) in [("2 words", "Kilimanjaro Tanzania"), ("question", QUESTION)] {
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let terms = read.analyzer().distinct_terms(black_box(question));
+                read.text_index().search(&terms, None, 10).expect("a sound index")
+            });
+        });
+    }
+    group.finish();
+}
+
+/// 100,000 rows of 384 floats, exact top 10; bytes scanned a second.
+fn bench_flat_scan(c: &mut Criterion) {
+    const ROWS: u32 = 100_000;
+    const DIMENSION: usize = 384;
+    let db = Database::builder().cache_bytes(512 << 20).in_memory().expect("memory");
+    let mut document = Document::new("vectors", "vectors");
+    document.text = "x".repeat(ROWS as usize);
+    document.nodes.extend((0..ROWS).map(|at| evdb::tree::Node {
+        span: Span::new(at, at + 1),
+        ..evdb::tree::Node::new(Some(0), evdb::tree::NodeKind::Text)
+    }));
+    let mut state = 1_u64;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        f32::from(u16::try_from(state >> 48).expect("16 bits")) / 65_536.0 - 0.5
+    };
+    let rows: Vec<f32> = (0..ROWS as usize * DIMENSION).map(|_| uniform()).collect();
+    let mut w = db.begin_write().expect("one writer");
+    let space = w.open_space("v", DIMENSION, Metric::Cosine, "bench").expect("a new space");
+    let id = w.insert_document(&document).expect("a sound document");
+    w.put_leaf_vectors(space, &document, id, &rows).expect("one row a leaf");
+    w.commit().expect("it is written");
+    let read = db.begin_read().expect("a committed state");
+    let space = read.space("v").expect("it was made");
+    let flat = space.flat().expect("all blocks");
+    let query = flat.query(rows.get(..DIMENSION).expect("a row")).expect("it fits");
+    let mut group = c.benchmark_group("flat scan");
+    group.sample_size(20).throughput(Throughput::Bytes(u64::from(ROWS) * DIMENSION as u64 * 4));
+    group.bench_function("100k x 384, top 10", |b| {
+        b.iter(|| flat.search(&query, None, &roaring::RoaringBitmap::new(), 10, 1).expect("sound blocks"));
+    });
+    group.finish();
+}
+
+/// TreeExpansion as printed, over five documents.
+fn bench_tree_expansion(c: &mut Criterion) {
+    let db = build();
+    let read = db.begin_read().expect("a committed state");
+    let mut trees = Vec::new();
+    for key in ["china", "russia", "india", "brazil", "germany"] {
+        let info =
+            read.document_by_key(&format!("countries/{key}.md")).expect("a sound file").expect("it is there");
+        trees.push(read.tree(info.id).expect("a sound tree"));
+    }
+    let similarities: Vec<Vec<f32>> = trees
+        .iter()
+        .map(|tree| (0_u16..).take(tree.nodes().len()).map(|i| f32::from(i % 97) / 97.0).collect())
+        .collect();
+    c.bench_function("tree expansion/5 documents", |b| {
+        b.iter(|| {
+            for (tree, similarity) in trees.iter().zip(&similarities) {
+                black_box(Expansion::PAPER.scores(tree, similarity).expect("one each"));
+            }
+        });
+    });
+}
+
+/// From a question to evidence under 1,000 tokens.
+fn bench_ask(c: &mut Criterion) {
+    let db = build();
+    let vector = question_vector();
+    let read = db.begin_read().expect("a committed state");
+    let format = Format::default();
+    let mut group = c.benchmark_group("ask");
+    group.bench_function("words, 1,000 tokens", |b| {
+        b.iter(|| Bear::default().ask(&read, black_box(QUESTION), Budget::tokens(1_000)).expect("evidence"));
+    });
+    group.bench_function("words and vectors, 1,000 tokens", |b| {
+        b.iter(|| {
+            let vector = Some(QuestionVector { space: "static", vector: &vector });
+            let question = Question { text: black_box(QUESTION), vector };
+            let request = Request::new(question, Budget::tokens(1_000), &format);
+            Bear::default().retrieve(&read, &request).expect("evidence")
+        });
+    });
+    group.finish();
+}
+
+/// One more document, durable and searchable, into a file that holds the profiles.
+fn bench_append(c: &mut Criterion) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = Database::create(folder.path().join("append.evdb")).expect("a new file");
+    let mut loader = Loader::new(&db);
+    for path in profiles() {
+        loader.load(&path, Path::new("examples/data")).expect("a sound profile");
+    }
+    loader.finish().expect("it is written");
+    let mut next = 0;
+    c.bench_function("append/one document, durable", |b| {
+        b.iter_batched(
+            || {
+                next += 1;
+                let mut document = Document::new(format!("note {next}"), "A note");
+                document.text = format!("Note {next}: the ferry to the island leaves at noon.");
+                let span = Span::new(0, u32::try_from(document.text.len()).expect("short"));
+                document.nodes.push(evdb::tree::Node {
+                    span,
+                    ..evdb::tree::Node::new(Some(0), evdb::tree::NodeKind::Text)
+                });
+                document
+            },
+            |document| {
+                let mut w = db.begin_write().expect("one writer");
+                w.insert_document(&document).expect("a sound document");
+                w.commit().expect("it is written");
+            },
+            BatchSize::SmallInput,
+        );
+    });
+}
+
+criterion_group!(
+    benches,
+    bench_build,
+    bench_text_search,
+    bench_flat_scan,
+    bench_tree_expansion,
+    bench_ask,
+    bench_append
+);
+criterion_main!(benches);
