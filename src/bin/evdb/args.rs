@@ -324,7 +324,7 @@ pub struct AskArgs {
     #[arg(required_unless_present_any = ["questions", "vector"])]
     pub query: Option<String>,
     /// Most tokens of evidence, headings included; with --questions it may be repeated [default: 1000]
-    #[arg(short, long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "TOKENS", value_parser = budget)]
     pub budget: Vec<u32>,
     /// How evidence is chosen
     #[arg(long, value_enum, default_value_t = Method::Bear)]
@@ -431,6 +431,15 @@ pub struct DemoArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Tokens of evidence for each question
-    #[arg(short, long, value_name = "TOKENS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "TOKENS", default_value_t = 1000, value_parser = budget)]
     pub budget: u32,
+}
+
+/// A budget as typed.
+fn budget(typed: &str) -> Result<u32, String> {
+    match typed.replace([',', '_'], "").parse() {
+        Ok(0) => Err("nothing fits into 0 tokens; give at least 1, or leave it out for 1,000".to_owned()),
+        Ok(tokens) => Ok(tokens),
+        Err(_) => Err("it is no number of tokens".to_owned()),
+    }
 }

@@ -110,7 +110,9 @@ pub fn print(found: &Retrieved, output: &mut Output) -> Result<(), Failure> {
     for (number, item) in (1..).zip(&evidence.items) {
         let line = heading_line(item);
         writeln!(output, "{number:>2}  {}  {}", Painted(KEY, clean(&item.key)), Painted(STRONG, line))?;
-        writeln!(output, "    score {}  {}", score(item), Painted(FAINT, location(item)))?;
+        let rank = found.ranking.iter().position(|(node, _)| *node == item.node);
+        let rank = rank.map_or_else(String::new, |rank| format!("rank {}, ", rank + 1));
+        writeln!(output, "    {rank}score {}  {}", score(item), Painted(FAINT, location(item)))?;
         for line in clean(&item.text).lines() {
             writeln!(output, "    {line}")?;
         }

@@ -1,5 +1,7 @@
 //! Opening the file a command is about, and finding documents in it.
 
+use std::fs::File;
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -30,32 +32,32 @@ pub fn writable(path: &Path, common: &Common) -> Result<Database, Failure> {
 /// `error`, which opening the file at `path` ended with, and what to do.
 pub fn refused(path: &Path, error: evdb::Error) -> Failure {
     let name = path.display();
+    let is_corrupt = error.kind() == ErrorKind::Corrupt;
     if path.is_dir() {
         let hint = format!("to make a file of its documents: evdb build {name} -o FILE.evdb");
         return Failure::hinted(format!("{name} is a folder, not an .evdb file"), hint);
     }
-    let hint = match error.kind() {
-        ErrorKind::NotFound if !path.exists() => {
-            return Failure::hinted(
-                format!("there is no file {name}"),
-                "make one with: evdb build PATH... -o FILE.evdb",
-            );
-        }
-        ErrorKind::Corrupt if !is_container(path) => {
-            let hint = format!("to make a file of it: evdb build {name} -o FILE.evdb");
-            return Failure::hinted(format!("{name} is not an .evdb file"), hint);
-        }
-        ErrorKind::Corrupt => "what can still be read: evdb verify FILE, evdb dump FILE; else take a backup",
-        _ => return Failure::from(error),
-    };
-    Failure::from(error).or_hint(hint)
+    if !path.exists() {
+        let hint = "make one with: evdb build PATH... -o FILE.evdb";
+        return Failure::hinted(format!("there is no file {name}"), hint);
+    }
+    if is_container(path) == Some(false) {
+        let hint = format!("to make a file of documents: evdb build {name} -o FILE.evdb");
+        return Failure::hinted(format!("{name} is not an .evdb file"), hint);
+    }
+    let failure = Failure::from(error);
+    if is_corrupt {
+        let hint = format!("evdb verify {name} names all damage; take a backup, or build the file anew");
+        return failure.or_hint(hint);
+    }
+    failure
 }
 
-/// Whether the file begins as a container does.
-fn is_container(path: &Path) -> bool {
-    use std::io::Read;
-    let mut head = [0; 4];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && &head == b"redb"
+/// Whether the file begins as a container does; `None` if it cannot be read.
+fn is_container(path: &Path) -> Option<bool> {
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(4).read_to_end(&mut head).ok()?;
+    Some(head == b"redb")
 }
 
 /// The document that has `key`.
