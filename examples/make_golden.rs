@@ -81,7 +81,8 @@ const EMOJI: &str =
 /// Twice the same file gives twice the same dump.
 type Fill = fn(&Database) -> Result<()>;
 
-const FILES: [(&str, Fill); 4] = [("empty", |_| Ok(())), ("one", one), ("mixed", mixed), ("ledger", ledger)];
+const FILES: [(&str, Fill); 5] =
+    [("empty", |_| Ok(())), ("one", one), ("mixed", mixed), ("ledger", ledger), ("merged", merged)];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -187,7 +188,7 @@ fn ledger(db: &Database) -> Result<()> {
     document.language = Some("en".into());
     document.attributes.insert("year".into(), "2031".into());
     let mut section = 0;
-    for entry in 0_u32..300 {
+    for entry in 0_u32..400 {
         if entry % 50 == 0 {
             section = u32::try_from(document.nodes.len()).unwrap_or(u32::MAX);
             let title = format!("Quarter {}", entry / 50 + 1);
@@ -215,4 +216,33 @@ fn ledger(db: &Database) -> Result<()> {
     let mut w = db.begin_write()?;
     w.insert_document(&document)?;
     w.commit()
+}
+
+/// Eight segments become one, without the nodes of a removed document; the dictionary has an indexed node. A space
+/// of each other metric.
+fn merged(db: &Database) -> Result<()> {
+    let counter = counter()?;
+    let words = "alfa bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november oscar papa \
+                 quebec romeo sierra tango uniform victor whiskey xray yankee zulu 0 1 2 3 4 5 6 7 8 9";
+    for part in 0..9 {
+        let text: Vec<&str> = words.split_whitespace().skip(4 * part).chain(["common"]).collect();
+        let document =
+            plain(&format!("part {part}"), &text.join(" "), &Options::default(), counter.as_ref())?;
+        let mut w = db.begin_write()?;
+        if part == 3 {
+            w.remove_document("extra")?;
+        }
+        if part == 1 {
+            w.insert_document(&plain("extra", "an extra common text", &Options::default(), counter.as_ref())?)?;
+        }
+        let id = w.insert_document(&document)?;
+        if part == 4 {
+            for (name, metric) in [("dot", Metric::Dot), ("l2", Metric::L2)] {
+                let space = w.open_space(name, 3, metric, "golden 3")?;
+                w.put_leaf_vectors(space, &document, id, &[0.5, -8.0, 3.25])?;
+            }
+        }
+        w.commit()?;
+    }
+    Ok(())
 }
