@@ -1,6 +1,5 @@
 //! The command line as a user meets it: what it prints, what it says when it cannot, and its exit codes.
 #![cfg(all(feature = "cli", feature = "static-embedder"))]
-#![expect(clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{Read, Write};
@@ -285,7 +284,7 @@ fn a_file_that_may_not_be_read_is_left_out_and_named() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder(&[("docs/a.md", MONGOLIA.as_bytes()), ("docs/b.md", PORTUGAL.as_bytes())]);
     let secret = folder.path().join("docs/b.md");
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0)).expect("it is ours");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).expect("it is ours");
     if fs::read(&secret).is_ok() {
         return; // whoever runs this may read everything
     }
@@ -409,7 +408,9 @@ fn damage_is_found_and_never_a_panic() {
     let folder = built();
     let mut bytes = fs::read(folder.path().join("x.evdb")).expect("a file");
     for page in bytes.chunks_mut(4096).skip(1).step_by(2) {
-        page.iter_mut().for_each(|byte| *byte = !*byte);
+        for byte in page {
+            *byte = !*byte;
+        }
     }
     fs::write(folder.path().join("bad.evdb"), bytes).expect("a file");
 

@@ -21,7 +21,7 @@ use evdb::db::ReadTransaction;
 use evdb::format::codec;
 use evdb::format::identity::{IDENTITY_KEY, Identity, META};
 use evdb::{Database, Error, ErrorKind, Result};
-use support::{Random, QUESTIONS, ask, builder, document, dump, put, text_search, vector_search};
+use support::{QUESTIONS, Random, ask, builder, document, dump, put, text_search, vector_search};
 
 const DIMENSION: usize = 24;
 const FLIPS: usize = 1_500;
@@ -163,7 +163,10 @@ fn examine(path: &Path, check: bool, keys: &[String]) -> (Answers, Vec<Error>) {
     answers.push(("stats", with(&counts)));
     answers.push(("outlines", with(&|read| outlines(read, keys))));
     answers.push(("absent", with(&absent)));
-    let vector: Vec<f32> = { let mut random = Random(5); (0..DIMENSION).map(|_| random.float()).collect() };
+    let vector: Vec<f32> = {
+        let mut random = Random(5);
+        (0..DIMENSION).map(|_| random.float()).collect()
+    };
     answers.push(("vector search", vector_search(&db, &vector, 1)));
     for question in QUESTIONS {
         answers.push(("text search", text_search(&db, question)));
@@ -171,10 +174,13 @@ fn examine(path: &Path, check: bool, keys: &[String]) -> (Answers, Vec<Error>) {
     answers.push(("ask", ask(&db, QUESTIONS[1], 200)));
     answers.push(("dump", dump(&db)));
     let mut found = Vec::new();
-    answers.push(("verify", support::faults(&db).map(|faults| {
-        found = faults;
-        String::new()
-    })));
+    answers.push((
+        "verify",
+        support::faults(&db).map(|faults| {
+            found = faults;
+            String::new()
+        }),
+    ));
     (answers, found)
 }
 
@@ -190,7 +196,14 @@ struct Outcomes {
 }
 
 /// Compares what a damaged file answers with what the undamaged one does.
-fn judge(what: &str, path: &Path, check: bool, keys: &[String], sound: &Answers, outcomes: &mut Outcomes) -> bool {
+fn judge(
+    what: &str,
+    path: &Path,
+    check: bool,
+    keys: &[String],
+    sound: &Answers,
+    outcomes: &mut Outcomes,
+) -> bool {
     LARGEST.with(|largest| largest.set(0));
     let start = Instant::now();
     let result = quietly(|| catch_unwind(AssertUnwindSafe(|| examine(path, check, keys))));
@@ -225,7 +238,8 @@ fn judge(what: &str, path: &Path, check: bool, keys: &[String], sound: &Answers,
                         let sensible = matches!(
                             error.kind(),
                             ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::Locked
-                        ) && (error.kind() != ErrorKind::Corrupt || error.corruption().is_some());
+                        ) && (error.kind() != ErrorKind::Corrupt
+                            || error.corruption().is_some());
                         if !sensible {
                             outcomes.wrong.push(format!("{what}, {mode}: {name}: {error:?}"));
                         }
@@ -255,7 +269,8 @@ fn differ(a: &str, b: &str) -> String {
     let at = a.bytes().zip(b.bytes()).position(|(a, b)| a != b).unwrap_or(a.len().min(b.len()));
     let part = |text: &str| {
         let bytes = text.as_bytes();
-        String::from_utf8_lossy(&bytes[at.saturating_sub(30).min(bytes.len())..(at + 50).min(bytes.len())]).into_owned()
+        String::from_utf8_lossy(&bytes[at.saturating_sub(30).min(bytes.len())..(at + 50).min(bytes.len())])
+            .into_owned()
     };
     format!("at {at} {:?} instead of {:?}", part(a), part(b))
 }
@@ -330,7 +345,8 @@ fn a_file_with_a_flipped_byte_gives_the_right_answer_or_an_error() {
         let (sender, keys, flips) = (sender.clone(), sample.keys.clone(), flips.clone());
         let (sound, _) = examine(&path, false, &keys);
         std::thread::spawn(move || {
-            for (number, (offset, mask)) in flips.iter().enumerate().filter(|(at, _)| at % WORKERS == worker) {
+            for (number, (offset, mask)) in flips.iter().enumerate().filter(|(at, _)| at % WORKERS == worker)
+            {
                 let what = format!("flip {number}: byte {offset} ^ {mask:#04x}");
                 let mut outcomes = Outcomes::default();
                 flip(&path, *offset, *mask);
@@ -686,7 +702,9 @@ fn a_truncated_file_gives_errors_or_right_answers() {
     let bytes = std::fs::read(&sample.path).expect("ours");
     let copy = sample.path.with_extension("copy");
     let mut outcomes = Outcomes::default();
-    for len in [1, 9, 64, 320, 4_095, 4_096, 8_192, 100_000, bytes.len() / 2, bytes.len() - 4_096, bytes.len() - 1] {
+    for len in
+        [1, 9, 64, 320, 4_095, 4_096, 8_192, 100_000, bytes.len() / 2, bytes.len() - 4_096, bytes.len() - 1]
+    {
         std::fs::write(&copy, &bytes[..len]).expect("ours");
         judge(&format!("{len} bytes left"), &copy, false, &sample.keys, &sample.sound, &mut outcomes);
         let reopened = quietly(|| catch_unwind(AssertUnwindSafe(|| builder().open(&copy).map(drop))));

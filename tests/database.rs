@@ -344,7 +344,11 @@ fn a_document_of_five_megabytes_in_one_leaf_comes_back() {
     let read = db.begin_read().expect("whole");
     let info = read.document_by_key("5 MB").expect("whole").expect("there");
     assert!(read.text(info.id, Span::new(0, end)).expect("whole") == large.text);
-    assert_eq!(ask(&db, "words", 50).map(|json| json.contains("\"items\":[]")).ok(), Some(true), "it does not fit");
+    assert_eq!(
+        ask(&db, "words", 50).map(|json| json.contains("\"items\":[]")).ok(),
+        Some(true),
+        "it does not fit"
+    );
 }
 
 #[test]
@@ -423,6 +427,9 @@ fn tiny_commits_leave_few_segments_and_a_small_file() {
     assert_clean(&db, "after tiny commits");
     drop(db);
     let bytes = path.metadata().expect("ours").len();
-    println!("{COMMITS} commits: at most {most} segments, {bytes} bytes, {} of them tables", stats.table_bytes);
+    println!(
+        "{COMMITS} commits: at most {most} segments, {bytes} bytes, {} of them tables",
+        stats.table_bytes
+    );
     assert!(bytes < 4 * stats.table_bytes + (1 << 20), "{bytes} bytes for {} of tables", stats.table_bytes);
 }

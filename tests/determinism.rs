@@ -23,7 +23,8 @@ impl Embedder for Hashing {
         for (text, row) in texts.iter().zip(out.chunks_exact_mut(DIMENSION)) {
             row.fill(0.0);
             for word in text.split_whitespace() {
-                let seed = word.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+                let seed =
+                    word.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
                 let mut random = Random(seed);
                 row.iter_mut().for_each(|x| *x += random.float());
             }

@@ -121,6 +121,7 @@ pub struct AddArgs {
 
 /// What is read, and how.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch that is typed")]
 pub struct LoadArgs {
     /// Files, folders (read with all that is below them), or globs such as 'docs/**/*.md'
     #[arg(required = true, value_name = "PATH")]
@@ -433,6 +434,9 @@ pub struct DemoArgs {
     /// Tokens of evidence for each question
     #[arg(short, long, value_name = "TOKENS", default_value_t = 1000, value_parser = budget)]
     pub budget: u32,
+    /// Print all evidence whole, not only the best
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// A budget as typed.

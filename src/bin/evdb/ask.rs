@@ -1,18 +1,20 @@
 //! `evdb ask`: evidence under a budget.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use evdb::methods::bear::recover::Coherent;
 use evdb::methods::bear::{Bear, Mode, Request, Retrieved, Scoring};
 use evdb::query::{Budget, Evidence, Format, Headings, Mmr, OnOverflow, Question};
-use evdb::{DocumentId, ReadTransaction};
+use evdb::{DocumentId, NodeId, ReadTransaction};
+use indicatif::HumanCount;
 use serde_json::{Value, json};
 
 use crate::args::{AskArgs, Common, HeadingsArg, Method, Overflow, Regime, Score};
 use crate::batch::Batch;
 use crate::failure::{Exit, Failure};
 use crate::open;
-use crate::output::{FAINT, KEY, NUMBER, Output, Painted, STRONG, clean, counted};
+use crate::output::{FAINT, KEY, NUMBER, Output, Painted, STRONG, clean, counted, excerpt};
 use crate::question;
 use crate::search::{heading_line, location, no_doc};
 use crate::vectors::{self, QueryVector};
@@ -22,6 +24,8 @@ const DEFAULT_BUDGET: u32 = 1_000;
 const RANKING: usize = 100;
 /// Cut leaves that an explanation shows.
 const SHOWN_CUTS: usize = 8;
+/// Characters of a text that is not printed whole.
+const EXCERPT: usize = 200;
 
 pub fn run(args: &AskArgs, common: &Common, output: &mut Output) -> Result<Exit, Failure> {
     let typed = match args.batch.questions {
@@ -64,7 +68,7 @@ pub fn run(args: &AskArgs, common: &Common, output: &mut Output) -> Result<Exit,
     } else if args.text {
         writeln!(output, "{}", found.evidence.text)?;
     } else {
-        print(&found, output)?;
+        print(&found, usize::MAX, output)?;
         if args.explain {
             explain(&found, &read, output)?;
         }
@@ -104,26 +108,54 @@ fn method(args: &AskArgs) -> (Bear, Format) {
     (bear, Format { headings, ..Format::default() })
 }
 
-/// Prints the evidence, each item with where it comes from, what it costs and why it was chosen.
-pub fn print(found: &Retrieved, output: &mut Output) -> Result<(), Failure> {
+/// Prints the evidence, each item with where it comes from, what it costs and why it was chosen: the document of
+/// the best item first, each document in reading order.
+///
+/// * `whole`: how many of the best items are printed with their texts; the others follow with the beginnings
+///   of theirs.
+pub fn print(found: &Retrieved, whole: usize, output: &mut Output) -> Result<(), Failure> {
     let evidence = &found.evidence;
-    for (number, item) in (1..).zip(&evidence.items) {
-        let line = heading_line(item);
-        writeln!(output, "{number:>2}  {}  {}", Painted(KEY, clean(&item.key)), Painted(STRONG, line))?;
-        let rank = found.ranking.iter().position(|(node, _)| *node == item.node);
-        let rank = rank.map_or_else(String::new, |rank| format!("rank {}, ", rank + 1));
-        writeln!(output, "    {rank}score {}  {}", score(item), Painted(FAINT, location(item)))?;
+    let ranks: BTreeMap<NodeId, usize> = found.ranking.iter().map(|(node, _)| *node).zip(1..).collect();
+    let rank = |item: &Evidence| ranks.get(&item.node).copied().unwrap_or(usize::MAX);
+    let mut best: BTreeMap<DocumentId, usize> = BTreeMap::new();
+    for item in &evidence.items {
+        let of_document = best.entry(item.document).or_insert(usize::MAX);
+        *of_document = rank(item).min(*of_document);
+    }
+    let mut items: Vec<&Evidence> = evidence.items.iter().collect();
+    items.sort_by_key(|item| (best.get(&item.document), item.document, item.span.start));
+    let mut by_rank: Vec<usize> = items.iter().map(|item| rank(item)).collect();
+    by_rank.sort_unstable();
+    let last_whole = whole.checked_sub(1).and_then(|last| by_rank.get(last)).copied().unwrap_or(usize::MAX);
+    let (shown, listed): (Vec<&Evidence>, Vec<&Evidence>) =
+        items.into_iter().partition(|item| rank(item) <= last_whole);
+    let number = |item: &Evidence| ranks.get(&item.node).map_or_else(|| "-".to_owned(), ToString::to_string);
+    for item in shown {
+        let (key, line) = (Painted(KEY, clean(&item.key)), Painted(STRONG, heading_line(item)));
+        writeln!(output, "{:>3}  {key}  {line}", number(item))?;
+        writeln!(output, "     score {}  {}", score(item), Painted(FAINT, location(item)))?;
         for line in clean(&item.text).lines() {
-            writeln!(output, "    {line}")?;
+            writeln!(output, "     {line}")?;
         }
         writeln!(output)?;
     }
+    for item in &listed {
+        let (key, line) = (Painted(KEY, clean(&item.key)), Painted(STRONG, heading_line(item)));
+        let about = format!("score {:.3}, {}", item.score, location(item));
+        writeln!(output, "{:>3}  {key}  {line}  {}", number(item), Painted(FAINT, about))?;
+        writeln!(output, "     {}", excerpt(&item.text, EXCERPT))?;
+    }
+    if !listed.is_empty() {
+        writeln!(output)?;
+    }
+    let spent = HumanCount(evidence.spent as u64);
     writeln!(
         output,
-        "{} of {}, headings included: {}",
-        Painted(NUMBER, format_args!("{} tokens spent", indicatif::HumanCount(evidence.spent as u64))),
-        indicatif::HumanCount(evidence.budget.tokens as u64),
+        "{} of {}, headings included: {} of evidence from {}",
+        Painted(NUMBER, format!("{spent} tokens spent")),
+        HumanCount(evidence.budget.tokens as u64),
         counted(evidence.items.len() as u64, "item"),
+        counted(best.len() as u64, "document"),
     )?;
     Ok(())
 }
@@ -182,7 +214,7 @@ pub fn explain(found: &Retrieved, read: &ReadTransaction, output: &mut Output) -
             )?;
         }
         if let Some(more) = evidence.cut.len().checked_sub(SHOWN_CUTS).filter(|more| *more > 0) {
-            writeln!(output, "    and {} more", indicatif::HumanCount(more as u64))?;
+            writeln!(output, "    and {} more", HumanCount(more as u64))?;
         }
     }
     if evidence.unreached > 0 {

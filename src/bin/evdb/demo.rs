@@ -13,7 +13,7 @@ use crate::ask;
 use crate::build;
 use crate::failure::{Exit, Failure};
 use crate::open;
-use crate::output::{FAINT, KEY, Output, Painted, STRONG, counted};
+use crate::output::{FAINT, KEY, Output, Painted, QUESTION, counted};
 use crate::sources;
 use crate::vectors::{BuiltIn, QueryVector};
 
@@ -23,6 +23,9 @@ const FOLDERS: [&str; 2] = ["countries", "countries-zh"];
 const OWN: [&str; 4] = ["README.md", "ARCHITECTURE.md", "format-spec.md", "CHANGELOG.md"];
 /// The question whose answer is explained: it takes two documents.
 const EXPLAINED: &str = "q2";
+
+/// Items of evidence printed whole for each question; the others with the beginnings of their texts.
+const WHOLE_ITEMS: usize = 5;
 
 #[derive(Deserialize)]
 struct Prepared {
@@ -75,12 +78,12 @@ pub fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Exit
                 .line(&json!({ "id": id, "question": text, "evidence": answer.evidence, "steps": steps }))?;
             continue;
         }
-        writeln!(output, "\n{}", Painted(STRONG, format_args!("{id}  {text}")))?;
+        writeln!(output, "\n{}", Painted(QUESTION, format_args!("{id}  {text}")))?;
         if !note.is_empty() {
             writeln!(output, "{}", Painted(FAINT, note))?;
         }
         writeln!(output)?;
-        ask::print(&answer, output)?;
+        ask::print(&answer, if args.all { usize::MAX } else { WHOLE_ITEMS }, output)?;
         if id == EXPLAINED {
             ask::explain(&answer, &read, output)?;
         }

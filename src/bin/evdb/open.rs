@@ -47,8 +47,9 @@ pub fn refused(path: &Path, error: evdb::Error) -> Failure {
     }
     let failure = Failure::from(error);
     if is_corrupt {
-        let hint = format!("evdb verify {name} names all damage; take a backup, or build the file anew");
-        return failure.or_hint(hint);
+        return failure.or_hint(
+            "take a backup, or build the file anew; evdb verify FILE names all damage it can reach",
+        );
     }
     failure
 }

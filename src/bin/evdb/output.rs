@@ -17,6 +17,8 @@ use crate::failure::Failure;
 pub const KEY: Style = AnsiColor::Cyan.on_default();
 /// Headings.
 pub const STRONG: Style = Style::new().bold();
+/// A question.
+pub const QUESTION: Style = AnsiColor::Magenta.on_default().bold();
 /// What matters less.
 pub const FAINT: Style = Style::new().dimmed();
 /// Numbers that answer something.

@@ -24,7 +24,7 @@ fn bar(common: &Common, total: u64, what: &'static str, template: &str) -> Progr
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template(template).map_or_else(|_| ProgressStyle::default_bar(), |s| s);
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("=> "));
     bar.set_message(what);
     bar.enable_steady_tick(Duration::from_millis(100));

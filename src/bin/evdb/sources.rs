@@ -57,7 +57,9 @@ fn walk(
 ) -> Result<(), Failure> {
     let bad = |error: ignore::Error| Failure::Error(error.to_string(), None);
     let mut walk = WalkBuilder::new(base);
-    walk.standard_filters(false).hidden(true).follow_links(true);
+    walk.standard_filters(false).follow_links(true);
+    // Not the walker's own switch: a pattern that matches would overrule it.
+    walk.filter_entry(|entry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b"."));
     if let Some(pattern) = pattern {
         let mut only = OverrideBuilder::new(base);
         // A leading slash ties the pattern to the base.
