@@ -684,13 +684,14 @@ class File:
                  and space["live"] <= space["rows"] and all(a < b for a, b in zip(ends, ends[1:])), "R-8.1.1",
                  f"the record of space {number}")
             self.spaces[number] = space
-            rows, before = 0, 0
+            rows, living, before = 0, 0, 0
             for block, last in enumerate(ends):
                 nodes = self.read_block(number, block, space, block + 1 < len(ends))
                 need(nodes[0] > before and nodes[-1] == last, "R-8.1.2", f"block {block} of space {number}")
                 need(all(node in live or node in self.deleted for node in nodes), "R-9.4", "a row is of no node")
                 rows, before, blocks = rows + len(nodes), last, blocks + 1
-            need(rows == space["rows"], "R-8.1.2", f"space {number} has {rows} rows, not {space['rows']}")
+                living += sum(node in live for node in nodes)
+            need((rows, living) == (space["rows"], space["live"]), "R-8.1.2", f"space {number} has {rows}, {living} rows")
         need(blocks == len(self.rows["vectors"]), "R-9.5", "blocks are of no space")
         for key, payload in self.rows["contexts"].items():
             space, document = struct.unpack(">II", key)
