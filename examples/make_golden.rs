@@ -233,7 +233,12 @@ fn merged(db: &Database) -> Result<()> {
             w.remove_document("extra")?;
         }
         if part == 1 {
-            w.insert_document(&plain("extra", "an extra common text", &Options::default(), counter.as_ref())?)?;
+            w.insert_document(&plain(
+                "extra",
+                "an extra common text",
+                &Options::default(),
+                counter.as_ref(),
+            )?)?;
         }
         let id = w.insert_document(&document)?;
         if part == 4 {

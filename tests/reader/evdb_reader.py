@@ -212,17 +212,19 @@ def read_tree(archive, record, text):
     summaries = strings(c, "summaries", "summary_end")
     pairs = strings(c, "attributes", "attribute_end")
     need((c["parent"][0], c["level"][0], c["last"][0]) == (0, 0, n - 1), "R-6.4.4", "the root is none")
-    nodes, last_end = [], 0
+    nodes, around, last_end = [], [], 0
     for i in range(n):
         kind, parent, last, start, end = (c[name][i] for name in ("kind", "parent", "last", "start", "end"))
         need(kind in KINDS and (kind == 1) == (i == 0), "R-6.4.5", f"node {i} is of kind {kind}")
         leaf = kind not in INNER
         need(last >= i and (not leaf or last == i), "R-6.4.6", f"node {i} ends at {last}")
+        while around and c["last"][around[-1]] < i:
+            around.pop()
         if i:
-            need(parent < i and i <= last <= c["last"][parent], "R-6.4.6", f"node {i} leaves its parent")
-            need(c["kind"][parent] in INNER and c["level"][i] == c["level"][parent] + 1, "R-6.4.7",
-                 f"node {i} is not one level below an inner node")
-            need(parent == i - 1 or c["last"][i - 1] == i - 1, "R-6.4.7", f"node {i} is not in pre-order")
+            need(around[-1] == parent, "R-6.4.7", f"node {i} is not a child of the innermost node around it")
+            need(last <= c["last"][parent], "R-6.4.6", f"node {i} leaves its parent")
+            need(c["level"][i] == c["level"][parent] + 1, "R-6.4.7", f"node {i} is not one level below its parent")
+        around.append(i)
         need(start <= end <= len(text), "R-6.4.8", f"node {i} covers {start}..{end}")
         if leaf:
             need(start >= last_end, "R-6.4.9", f"leaf {i} overlaps the one before")
