@@ -32,8 +32,8 @@ impl Spec {
             in_code ^= line.starts_with("```");
             if line.starts_with('#') && !in_code {
                 let title = line.trim_start_matches('#').trim();
-                number =
-                    title.trim_start_matches("Appendix ").split(' ').next().unwrap_or_default().to_owned();
+                let word = title.trim_start_matches("Appendix ").split(' ').next();
+                word.unwrap_or_default().clone_into(&mut number);
                 let before = sections.insert(number.clone(), Vec::new());
                 assert!(before.is_none(), "section {number} comes twice");
             } else {
@@ -182,7 +182,7 @@ fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -228,7 +228,7 @@ fn slice<'a>(bytes: &'a [u8], ends: &[u32], index: usize) -> &'a str {
 
 type Fault = (&'static str, String);
 
-/// Whether the columns are a tree. format-spec.md section 6.4, R-6.4.1 to.
+/// Whether the columns are a tree. format-spec.md section 6.4, R-6.4.1 to.
 fn check(columns: &ArchivedTreeColumns, claims: Claims) -> Result<(), Fault> {
     let n = claims.nodes as usize;
     if n == 0 {
@@ -264,6 +264,8 @@ fn check(columns: &ArchivedTreeColumns, claims: Claims) -> Result<(), Fault> {
     if last_of_all as usize != n - 1 || columns.parent[0].to_native() != 0 || columns.level[0] != 0 {
         return Err(("last", "the root does not span the document".into()));
     }
+    // The nodes whose range holds the current one, outermost first.
+    let mut open: Vec<usize> = Vec::new();
     for index in 0..n {
         let at = |what: &str| format!("node {index}: {what}");
         let (parent, last) = (columns.parent[index].to_native() as usize, columns.last[index].to_native());
@@ -276,22 +278,19 @@ fn check(columns: &ArchivedTreeColumns, claims: Claims) -> Result<(), Fault> {
         if (last as usize) < index || (kind.is_leaf() && last as usize != index) {
             return Err(("last", at("its subtree ends before it, or it is a leaf with children")));
         }
+        while open.pop_if(|node| (columns.last[*node].to_native() as usize) < index).is_some() {}
         if index > 0 {
-            if parent >= index {
-                return Err(("parent", at("its parent comes after it")));
+            if open.last() != Some(&parent) {
+                return Err(("parent", at("its parent is not the innermost node around it")));
             }
-            if last > columns.last[parent].to_native() || columns.last[parent].to_native() < index as u32 {
+            if last > columns.last[parent].to_native() {
                 return Err(("last", at("it does not lie inside its parent")));
             }
             if usize::from(columns.level[index]) != usize::from(columns.level[parent]) + 1 {
                 return Err(("level", at("it is not one below its parent")));
             }
-            // Pre-order: the parent is the node before, or an ancestor of it that ends the run.
-            let before = index - 1;
-            if parent != before && columns.last[before].to_native() as usize != before {
-                return Err(("parent", at("the node before has children, and this is none of them")));
-            }
         }
+        open.push(index);
         let (start, end) = (columns.start[index].to_native(), columns.end[index].to_native());
         if start > end || end > claims.text_bytes {
             return Err(("end", at("its span leaves the text")));
@@ -365,6 +364,22 @@ mod tests {
         assert_eq!(tree.node(NodeId(13)).expect("there").attribute("id"), Some("p1"));
         assert_eq!(tree.node(NodeId(11)).expect("there").range().last, NodeId(13));
         assert!(tree.node(NodeId(15)).is_err());
+    }
+
+    /// spec. A node inside the range of a section that is not its parent was taken: walked by ranges it
+    /// was a child of the section, walked by parents one of the root.
+    #[test]
+    fn a_node_within_a_section_that_is_not_its_parent_is_refused() {
+        let (archive, claims) = sample();
+        let archived = access(&[], &archive).expect("it is whole");
+        let mut columns =
+            rkyv::deserialize::<TreeColumns, rkyv::rancor::Error>(archived).expect("it is whole");
+        (columns.parent[3], columns.level[3]) = (0, 1);
+
+        let error =
+            Tree::open(&[], &encode(&columns).expect("it fits"), claims).expect_err("node 1 holds node 3");
+
+        assert_eq!(error.corruption().map(|at| at.field.as_str()), Some("parent"));
     }
 
     /// Each byte damaged three ways: an error, or a tree whose every node can be read; never a panic.

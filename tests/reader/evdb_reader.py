@@ -212,17 +212,19 @@ def read_tree(archive, record, text):
     summaries = strings(c, "summaries", "summary_end")
     pairs = strings(c, "attributes", "attribute_end")
     need((c["parent"][0], c["level"][0], c["last"][0]) == (0, 0, n - 1), "R-6.4.4", "the root is none")
-    nodes, last_end = [], 0
+    nodes, around, last_end = [], [], 0
     for i in range(n):
         kind, parent, last, start, end = (c[name][i] for name in ("kind", "parent", "last", "start", "end"))
         need(kind in KINDS and (kind == 1) == (i == 0), "R-6.4.5", f"node {i} is of kind {kind}")
         leaf = kind not in INNER
         need(last >= i and (not leaf or last == i), "R-6.4.6", f"node {i} ends at {last}")
+        while around and c["last"][around[-1]] < i:
+            around.pop()
         if i:
-            need(parent < i and i <= last <= c["last"][parent], "R-6.4.6", f"node {i} leaves its parent")
-            need(c["kind"][parent] in INNER and c["level"][i] == c["level"][parent] + 1, "R-6.4.7",
-                 f"node {i} is not one level below an inner node")
-            need(parent == i - 1 or c["last"][i - 1] == i - 1, "R-6.4.7", f"node {i} is not in pre-order")
+            need(around[-1] == parent, "R-6.4.7", f"node {i} is not a child of the innermost node around it")
+            need(last <= c["last"][parent], "R-6.4.6", f"node {i} leaves its parent")
+            need(c["level"][i] == c["level"][parent] + 1, "R-6.4.7", f"node {i} is not one level below its parent")
+        around.append(i)
         need(start <= end <= len(text), "R-6.4.8", f"node {i} covers {start}..{end}")
         if leaf:
             need(start >= last_end, "R-6.4.9", f"leaf {i} overlaps the one before")
@@ -684,13 +686,14 @@ class File:
                  and space["live"] <= space["rows"] and all(a < b for a, b in zip(ends, ends[1:])), "R-8.1.1",
                  f"the record of space {number}")
             self.spaces[number] = space
-            rows, before = 0, 0
+            rows, living, before = 0, 0, 0
             for block, last in enumerate(ends):
                 nodes = self.read_block(number, block, space, block + 1 < len(ends))
                 need(nodes[0] > before and nodes[-1] == last, "R-8.1.2", f"block {block} of space {number}")
                 need(all(node in live or node in self.deleted for node in nodes), "R-9.4", "a row is of no node")
                 rows, before, blocks = rows + len(nodes), last, blocks + 1
-            need(rows == space["rows"], "R-8.1.2", f"space {number} has {rows} rows, not {space['rows']}")
+                living += sum(node in live for node in nodes)
+            need((rows, living) == (space["rows"], space["live"]), "R-8.1.2", f"space {number} has {rows}, {living} rows")
         need(blocks == len(self.rows["vectors"]), "R-9.5", "blocks are of no space")
         for key, payload in self.rows["contexts"].items():
             space, document = struct.unpack(">II", key)
