@@ -13,6 +13,7 @@
 mod batch;
 #[cfg(feature = "testing")]
 pub mod faults;
+mod overlay;
 mod shield;
 mod snapshot;
 mod store;

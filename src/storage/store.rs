@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use redb::{ReadableDatabase, ReadableTableMetadata, TableHandle};
 
 use super::batch::Batch;
+use super::overlay::Overlay;
 use super::shield::{shield, translate};
 use super::snapshot::Snapshot;
 use super::tables::TABLES;
@@ -99,6 +100,13 @@ impl Store {
         let operation = "open the file for reading";
         shield(operation, || {
             let database = options.builder().open_read_only(path).map_err(|e| translate(operation, e))?;
+            if options.check_on_open {
+                // redb checks only what it may write to: it gets the file under a layer in memory, while the
+                // handle above keeps writers away.
+                let overlay = Overlay::open(path).map_err(|e| Error::io(operation, "the file", e))?;
+                let checked = options.builder().create_with_backend(overlay);
+                drop(checked.map_err(|e| translate(operation, e))?);
+            }
             Ok(Self::new(Inner::ReadOnly(database)))
         })
         .map_err(|error| error.context(path.display()))
