@@ -1,5 +1,6 @@
 //! Calls into redb, with its errors and panics turned into ours.
 
+use std::io::ErrorKind as ErrorKindOfIo;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
@@ -59,6 +60,11 @@ pub(super) fn translate(operation: &str, error: impl Into<redb::Error>) -> Error
         ),
         redb::Error::ValueTooLarge(bytes) => {
             Error::invalid(format!("cannot {operation}: a value of {bytes} bytes is too large"))
+        }
+        redb::Error::Io(ref source)
+            if matches!(source.kind(), ErrorKindOfIo::UnexpectedEof | ErrorKindOfIo::InvalidData) =>
+        {
+            container(operation, &error)
         }
         redb::Error::Io(source) => Error::io(operation, "the file", source),
         redb::Error::PreviousIo => Error::new(

@@ -79,9 +79,31 @@ impl Snapshot {
         let table = self.table(kind.table)?;
         let guard = shield("read a record", || table.get(key).map_err(|e| translate("read a record", e)))?;
         match guard {
-            Some(guard) => read(guard.value()).map(Some),
-            None => Ok(None),
+            Some(guard) => read(shield("read a record", || Ok(guard.value()))?).map(Some),
+            None => self.confirm_absent(kind, key).map(|()| None),
         }
+    }
+
+    /// Fails if a lookup that found nothing was led astray: a damaged key, or a damaged page that points to the
+    /// wrong child, shows in the rows before and after the place where `key` would be.
+    fn confirm_absent(&self, kind: &RecordKind, key: &[u8]) -> Result<()> {
+        let operation = "look for a record";
+        let table = self.table(kind.table)?;
+        shield(operation, || {
+            let mut below = table.range::<&[u8]>(..=key).map_err(|e| translate(operation, e))?;
+            let mut above = table.range::<&[u8]>(key..).map_err(|e| translate(operation, e))?;
+            let below = below.next_back().transpose().map_err(|e| translate(operation, e))?;
+            let above = above.next().transpose().map_err(|e| translate(operation, e))?;
+            if below.as_ref().is_some_and(|(found, _)| found.value() >= key)
+                || above.as_ref().is_some_and(|(found, _)| found.value() <= key)
+            {
+                return Err(container(operation, "keys do not ascend"));
+            }
+            for (key, value) in below.iter().chain(&above) {
+                kind.open(key.value(), value.value())?;
+            }
+            Ok(())
+        })
     }
 
     /// Hands every record of `kind.table` whose key starts with `prefix` to `visit`, in key order.
@@ -117,7 +139,7 @@ impl Snapshot {
         loop {
             let next = shield(operation, || range.next().transpose().map_err(|e| translate(operation, e)))?;
             let Some((key, value)) = next else { return Ok(()) };
-            let key = key.value();
+            let (key, value) = shield(operation, || Ok((key.value(), value.value())))?;
             if !key.starts_with(prefix) {
                 return Ok(());
             }
@@ -125,7 +147,7 @@ impl Snapshot {
             if last.as_deref().is_some_and(|last| last >= key) {
                 return Err(container(operation, "keys do not ascend"));
             }
-            if visit(key, value.value())?.is_break() {
+            if visit(key, value)?.is_break() {
                 return Ok(());
             }
             last = Some(key.to_vec());
@@ -151,7 +173,7 @@ impl Snapshot {
         })?;
         match found {
             Some((key, value)) => {
-                let (key, value) = (key.value(), value.value());
+                let (key, value) = shield(operation, || Ok((key.value(), value.value())))?;
                 read(key, kind.open(key, value)?).map(Some)
             }
             None => Ok(None),
