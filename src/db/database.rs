@@ -115,10 +115,22 @@ impl Builder {
     /// (another counter or analyzer than the file's, a sealed file), `Io`.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         let path = path.as_ref();
+        self.refuse_strangers(path)?;
         let store = Store::open(path, self.options())?;
-        let identity = read_identity(&store, Some(path))?;
+        let identity = read_identity(&store).map_err(|error| error.context(path.display()))?;
         identity.check_writable()?;
         self.opened(store, identity, Some(path))
+    }
+
+    /// Fails if the file is not ours to write to. Opening a container for writing changes it, so that another
+    /// program's file, or one from a newer version, is read first. One that cannot be read without recovery is
+    /// left to the open proper.
+    fn refuse_strangers(&self, path: &Path) -> Result<()> {
+        let options = Options { check_on_open: false, ..self.options() };
+        let Ok(store) = Store::open_read_only(path, options) else { return Ok(()) };
+        let identity = read_identity(&store).map_err(|error| error.context(path.display()))?;
+        identity.check_readable()?;
+        identity.check_writable()
     }
 
     /// The file at `path`, for reading only: the file is never changed, not even to recover it.
@@ -130,7 +142,7 @@ impl Builder {
     pub fn open_read_only(self, path: impl AsRef<Path>) -> Result<Database> {
         let path = path.as_ref();
         let store = Store::open_read_only(path, self.options())?;
-        let identity = read_identity(&store, Some(path))?;
+        let identity = read_identity(&store).map_err(|error| error.context(path.display()))?;
         self.opened(store, identity, Some(path))
     }
 
@@ -142,7 +154,7 @@ impl Builder {
     #[cfg(feature = "testing")]
     pub fn on_disk(self, disk: &crate::storage::faults::Disk) -> Result<Database> {
         let store = Store::on_disk(disk, self.options())?;
-        match read_identity(&store, None) {
+        match read_identity(&store) {
             Ok(identity) => self.opened(store, identity, None),
             Err(error) if error.kind() == crate::error::ErrorKind::NotFound => self.found(store, None),
             Err(error) => Err(error),
@@ -214,15 +226,12 @@ impl Builder {
     }
 }
 
-fn read_identity(store: &Store, path: Option<&Path>) -> Result<Identity> {
+fn read_identity(store: &Store) -> Result<Identity> {
     let snapshot = store.begin_read()?;
     let identity: Option<Identity> =
         snapshot.get(&META, IDENTITY_KEY, |payload| codec::decode(&META, IDENTITY_KEY, payload))?;
     let Some(identity) = identity else {
-        let path = path.map_or_else(String::new, |path| format!("{}: ", path.display()));
-        return Err(Error::not_found(format!(
-            "{path}this is a redb file without an evdb identity (format-spec 4.1)"
-        )));
+        return Err(Error::not_found("this is a redb file without an evdb identity (format-spec 4.1)"));
     };
     identity.check_readable()?;
     Ok(identity)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
@@ -52,6 +52,8 @@ pub(super) struct State {
     pub(super) manifest: Manifest,
     index: TextIndex,
     spaces: Vec<(SpaceId, SpaceRecord)>,
+    /// Whether every key in `document_keys` has been read once and found whole.
+    keys_checked: OnceLock<()>,
     /// Made on first use: every root and its document.
     roots: Mutex<Option<Arc<Roots>>>,
     /// Made on first use: the context norms of a space.
@@ -105,6 +107,10 @@ impl State {
             spaces.push((SpaceId(id), SpaceRecord::open(SpaceId(id), value)?));
             Ok(ControlFlow::Continue(()))
         })?;
+        if spaces.len() + 1 != counters.next_space as usize {
+            let why = format!("{} are there, {} were made", spaces.len(), counters.next_space - 1);
+            return Err(SPACE.malformed(b"*", "rows", 0, why));
+        }
         let deleted: RoaringBitmap = deleted.unwrap_or_default();
         let source: Arc<dyn PartSource> = Arc::new(chunks);
         let index = TextIndex::new(readers, Arc::new(deleted), source)
@@ -115,6 +121,7 @@ impl State {
             manifest,
             index,
             spaces,
+            keys_checked: OnceLock::new(),
             roots: Mutex::default(),
             norms: Mutex::default(),
         })
@@ -230,8 +237,31 @@ impl ReadTransaction {
     }
 
     fn record(&self, document: DocumentId) -> Result<DocumentRecord> {
-        let record = texts::get_record(&self.state.snapshot, document)?;
-        record.ok_or_else(|| Error::not_found(format!("there is no document {document}")))
+        if let Some(record) = texts::get_record(&self.state.snapshot, document)? {
+            return Ok(record);
+        }
+        if self.roots()?.iter().any(|(_, id)| *id == document) {
+            return Err(DOCUMENT.malformed(&key::one(document.0), "key", 0, "the record is missing"));
+        }
+        Err(Error::not_found(format!("there is no document {document}")))
+    }
+
+    /// Fails if the table of keys is not whole, so that a key which is not in it may be somewhere all the same.
+    fn check_keys(&self) -> Result<()> {
+        if self.state.keys_checked.get().is_some() {
+            return Ok(());
+        }
+        let mut keys = 0_u32;
+        self.state.snapshot.scan(&DOCUMENT_KEY, &[], |_, _| {
+            keys += 1;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if keys != self.document_count() {
+            let why = format!("{keys} keys are there, {} documents", self.document_count());
+            return Err(DOCUMENT_KEY.malformed(b"*", "rows", 0, why));
+        }
+        let _ = self.state.keys_checked.set(());
+        Ok(())
     }
 
     /// The document of id `document`.
@@ -245,6 +275,8 @@ impl ReadTransaction {
 
     /// The document that has `key`, if there is one.
     ///
+    /// The first time that there is none, all keys are read: a damaged file must not hide a document.
+    ///
     /// # Errors
     ///
     /// `Corrupt` or `Io`.
@@ -252,7 +284,7 @@ impl ReadTransaction {
         let name = key.as_bytes();
         let id: Option<u32> =
             self.state.snapshot.get(&DOCUMENT_KEY, name, |p| codec::decode(&DOCUMENT_KEY, name, p))?;
-        let Some(id) = id.map(DocumentId) else { return Ok(None) };
+        let Some(id) = id.map(DocumentId) else { return self.check_keys().map(|()| None) };
         let info = self.document(id).map_err(|error| dangling(error, &DOCUMENT_KEY, name))?;
         if info.key == key {
             return Ok(Some(info));
@@ -278,6 +310,12 @@ impl ReadTransaction {
             if info.nodes.contains(node) {
                 return Ok(info);
             }
+        }
+        // Every id that was handed out is of a document, or deleted.
+        let handed_out = (1..self.state.counters.next_node).contains(&node.0);
+        if handed_out && !self.state.index.deleted().contains(node.0) {
+            let why = format!("no root leads to node {node}, which was not deleted");
+            return Err(ROOT.malformed(b"*", "key", 0, why));
         }
         Err(Error::not_found(format!("there is no node {node}")))
     }
@@ -425,6 +463,13 @@ impl<'a> VectorSpace<'a> {
             .get_block(&CONTEXT, &key, |value| ContextNorms::open(self.id, document, value))
     }
 
+    /// The error for a document whose leaves have vectors here, and which has no norms.
+    #[must_use]
+    pub fn missing_norms(&self, document: DocumentId) -> Error {
+        let key = key::two(self.id.0, document.0);
+        CONTEXT.malformed(&key, "key", 0, "the norms of a document with vectors are missing")
+    }
+
     /// The norms of every document that has vectors here. Kept for as long as this state is.
     ///
     /// # Errors
@@ -444,6 +489,11 @@ impl<'a> VectorSpace<'a> {
             all.insert(document, ContextNorms::open(self.id, document, value)?);
             Ok(ControlFlow::Continue(()))
         })?;
+        let leaves: usize = all.values().map(|norms| norms.leaf_norms.len()).sum();
+        if leaves != self.record.live as usize {
+            let why = format!("they are of {leaves} leaves, the space has {} live rows", self.record.live);
+            return Err(CONTEXT.malformed(&key::one(self.id.0), "rows", 0, why));
+        }
         let all = Arc::new(all);
         kept.insert(self.id, Arc::clone(&all));
         Ok(all)

@@ -303,7 +303,13 @@ impl WriteTransaction {
             let removed = self.batch.get(&CONTEXT, &context, |_| Ok(()))?;
             if removed.is_some() {
                 self.batch.remove(&CONTEXT, &context)?;
-                pending.record.live = pending.record.live.saturating_sub(record.leaves);
+                // Rows of this transaction that still wait are not counted yet, and need not be written.
+                let before = pending.rows.len();
+                pending.rows.retain(|(node, _)| !(record.first_node..=last).contains(&node.0));
+                let waited = before - pending.rows.len();
+                pending.floats = pending.floats.saturating_sub(waited * pending.record.dimension as usize);
+                let counted = record.leaves.saturating_sub(u32::try_from(waited).unwrap_or(u32::MAX));
+                pending.record.live = pending.record.live.saturating_sub(counted);
                 pending.changed = true;
             }
         }

@@ -7,6 +7,8 @@ use crate::db::ReadTransaction;
 use crate::db::VectorSpace;
 use crate::error::Error;
 use crate::error::Result;
+use crate::format::document::ROOT;
+use crate::format::key;
 use crate::ids::DocumentId;
 use crate::ids::NodeRange;
 use crate::text::Bm25;
@@ -158,6 +160,10 @@ impl Signals {
             let scores = cosine.get(leaves.clone()).unwrap_or_default();
             let own = if all.is_none() { space.context_norms(*id)? } else { None };
             let Some(norms) = all.as_ref().and_then(|all| all.get(id)).or(own.as_ref()) else {
+                // A document without vectors scores 0; one that has vectors has norms too.
+                if scores.iter().any(|score| *score != 0.0) {
+                    return Err(space.missing_norms(*id));
+                }
                 context.extend(std::iter::repeat_n(0.0, scores.len()));
                 inner_cosine.extend(std::iter::repeat_n(0.0, ranges.len()));
                 continue;
@@ -238,7 +244,7 @@ fn documents_of(read: &ReadTransaction, view: &View) -> Result<Vec<DocumentId>> 
         .map(|document| {
             let found = roots.find(|(root, _)| *root == document.range.first);
             found.map(|(_, id)| *id).ok_or_else(|| {
-                Error::not_found(format!("there is no document whose root is node {}", document.range.first))
+                ROOT.malformed(&key::one(document.range.first.0), "key", 0, "the text index has this root")
             })
         })
         .collect()
