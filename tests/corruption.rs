@@ -21,7 +21,9 @@ use evdb::db::ReadTransaction;
 use evdb::format::codec;
 use evdb::format::identity::{IDENTITY_KEY, Identity, META};
 use evdb::{Database, Error, ErrorKind, Result};
-use support::{QUESTIONS, Random, ask, builder, document, dump, put, text_search, vector_search};
+use support::{
+    QUESTIONS, Random, ask, ask_with_vector, builder, document, dump, put, text_search, vector_search,
+};
 
 const DIMENSION: usize = 24;
 const FLIPS: usize = 1_500;
@@ -172,6 +174,7 @@ fn examine(path: &Path, check: bool, keys: &[String]) -> (Answers, Vec<Error>) {
         answers.push(("text search", text_search(&db, question)));
     }
     answers.push(("ask", ask(&db, QUESTIONS[1], 200)));
+    answers.push(("ask with a vector", ask_with_vector(&db, QUESTIONS[0], &vector, 200)));
     answers.push(("dump", dump(&db)));
     let mut found = Vec::new();
     answers.push((
@@ -608,14 +611,18 @@ fn refusal(result: Result<Database>) -> (ErrorKind, String) {
     }
 }
 
-/// spec. memvid#225, qdrant#3278: a newer library's file.
+/// Opened for writing, it is refused before a byte is changed. spec. memvid#225, qdrant#3278: a newer library's file.
 #[test]
 fn a_file_from_a_newer_version_is_refused_by_what_it_needs() {
     let sample = sample();
 
     let copy = with_identity(&sample, |identity| identity.format_version += 1);
-    let (kind, message) = refusal(builder().open_read_only(&copy));
-    assert!(kind == ErrorKind::Unsupported && message.contains("version 2"), "{message}");
+    let before = std::fs::read(&copy).expect("ours");
+    for result in [builder().open_read_only(&copy), builder().open(&copy)] {
+        let (kind, message) = refusal(result);
+        assert!(kind == ErrorKind::Unsupported && message.contains("version 2"), "{message}");
+    }
+    assert!(std::fs::read(&copy).expect("ours") == before, "it was changed");
 
     let copy = with_identity(&sample, |identity| identity.read_features = 1 << 9);
     let (kind, message) = refusal(builder().open_read_only(&copy));

@@ -115,10 +115,22 @@ impl Builder {
     /// (another counter or analyzer than the file's, a sealed file), `Io`.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         let path = path.as_ref();
+        self.refuse_strangers(path)?;
         let store = Store::open(path, self.options())?;
         let identity = read_identity(&store).map_err(|error| error.context(path.display()))?;
         identity.check_writable()?;
         self.opened(store, identity, Some(path))
+    }
+
+    /// Fails if the file is not ours to write to. Opening a container for writing changes it, so that another
+    /// program's file, or one from a newer version, is read first. One that cannot be read without recovery is
+    /// left to the open proper.
+    fn refuse_strangers(&self, path: &Path) -> Result<()> {
+        let options = Options { check_on_open: false, ..self.options() };
+        let Ok(store) = Store::open_read_only(path, options) else { return Ok(()) };
+        let identity = read_identity(&store).map_err(|error| error.context(path.display()))?;
+        identity.check_readable()?;
+        identity.check_writable()
     }
 
     /// The file at `path`, for reading only: the file is never changed, not even to recover it.

@@ -9,12 +9,13 @@ use super::read::{DocumentInfo, ReadTransaction};
 use super::{segments, texts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::document::{DOCUMENT, DOCUMENT_KEY, ROOT, TEXT, TEXT_BLOCK_BYTES};
+use crate::format::frame::HEADER_BYTES;
 use crate::format::identity::{CATALOGUE, COUNTERS_KEY, CatalogueEntry, META};
 use crate::format::manifest::{MANIFEST, MANIFEST_KEY};
 use crate::format::tree::{TREE, TREE_CHUNK_BYTES};
-use crate::format::vector::{BLOCK, CONTEXT, VectorBlock};
+use crate::format::vector::{BLOCK, CONTEXT, SPACE, VectorBlock};
 use crate::format::{codec, key};
-use crate::ids::Span;
+use crate::ids::{DocumentId, Span};
 use crate::storage::tables::{Class, TABLES};
 use crate::tree::NodeKind;
 use crate::vector::BlockSource;
@@ -107,7 +108,7 @@ impl ReadTransaction {
         found.note(self.check_catalogue());
         found.note(self.check_index(&leaves, &nodes));
         for name in self.space_names() {
-            found.note(self.check_space(name, &nodes, &mut infos.values()));
+            found.note(self.check_space(name, &nodes, &infos));
         }
         Ok(found)
     }
@@ -173,7 +174,7 @@ impl ReadTransaction {
     }
 
     /// As many rows in each table as the documents ask for.
-    fn check_rows(&self, infos: &BTreeMap<crate::ids::DocumentId, DocumentInfo>) -> Result<()> {
+    fn check_rows(&self, infos: &BTreeMap<DocumentId, DocumentInfo>) -> Result<()> {
         let blocks = |bytes: u32, size: usize| u64::from(bytes).div_ceil(size as u64);
         let mut texts = 0;
         let mut trees = 0;
@@ -259,15 +260,16 @@ impl ReadTransaction {
         &self,
         name: &str,
         nodes: &RoaringBitmap,
-        infos: &mut dyn Iterator<Item = &DocumentInfo>,
+        infos: &BTreeMap<DocumentId, DocumentInfo>,
     ) -> Result<()> {
         let Some(space) = self.space(name) else { return Ok(()) };
-        let mut rows = 0;
+        let (mut rows, mut live) = (0, 0);
         let deleted = self.text_index().deleted();
         for index in 0..space.block_count() {
             space.with_block(index, &mut |value| {
                 let block = VectorBlock::of_value(space.id(), index, value)?;
                 rows += block.len() as u64;
+                live += block.nodes().filter(|node| nodes.contains(node.0)).count() as u64;
                 match block.nodes().find(|node| !nodes.contains(node.0) && !deleted.contains(node.0)) {
                     Some(node) => {
                         let why = format!("it has a row of node {node}, which there never was");
@@ -277,16 +279,23 @@ impl ReadTransaction {
                 }
             })?;
         }
-        if rows != u64::from(space.record().rows) {
-            let why = format!("its blocks have {rows} rows, its record says {}", space.record().rows);
-            return Err(BLOCK.malformed(&key::one(space.id().0), "rows", 16, why));
+        let record = space.record();
+        let key = key::one(space.id().0);
+        for (field, claimed, found) in [("rows", record.rows, rows), ("live", record.live, live)] {
+            if found != u64::from(claimed) {
+                let why = format!("its blocks have {found}, its record says {claimed}");
+                return Err(SPACE.malformed(&key, field, HEADER_BYTES, why));
+            }
         }
-        for info in infos {
-            if let Some(norms) = space.context_norms(info.id)?
-                && norms.leaf_norms.len() != info.leaves as usize
-            {
-                let key = key::two(space.id().0, info.id.0);
-                return Err(CONTEXT.malformed(&key, "leaves", 16, "not one norm a leaf"));
+        for (document, norms) in &*space.all_context_norms()? {
+            if infos.get(document).is_none_or(|info| norms.leaf_norms.len() != info.leaves as usize) {
+                let key = key::two(space.id().0, document.0);
+                return Err(CONTEXT.malformed(
+                    &key,
+                    "leaves",
+                    16,
+                    "not one norm for each leaf of a document",
+                ));
             }
         }
         Ok(())

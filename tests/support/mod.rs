@@ -5,8 +5,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use evdb::db::{DumpOptions, VerifyOptions};
-use evdb::methods::bear::Bear;
+use evdb::methods::bear::{Bear, Mode, Request};
 use evdb::model::TokenCounter;
+use evdb::query::{Format, Question, QuestionVector};
 use evdb::tree::{Node, NodeKind};
 use evdb::vector::Metric;
 use evdb::{Budget, Builder, Database, Document, Error, Result, Span, WriteTransaction};
@@ -196,6 +197,17 @@ pub fn vector_search(db: &Database, vector: &[f32], threads: usize) -> Result<St
 /// What BEAR finds for `question`, as JSON.
 pub fn ask(db: &Database, question: &str, tokens: usize) -> Result<String> {
     let found = Bear::default().ask(&db.begin_read()?, question, Budget::tokens(tokens))?;
+    assert!(found.evidence.spent <= tokens);
+    Ok(serde_json::to_string(&found).expect("plain data"))
+}
+
+/// What BEAR finds for `question` by words and by `vector` in space `s`, as JSON.
+pub fn ask_with_vector(db: &Database, question: &str, vector: &[f32], tokens: usize) -> Result<String> {
+    let question = Question { text: question, vector: Some(QuestionVector { space: "s", vector }) };
+    let format = Format::default();
+    let request = Request::new(question, Budget::tokens(tokens), &format);
+    let bear = Bear { mode: Mode::Nodes, ..Bear::default() };
+    let found = bear.retrieve(&db.begin_read()?, &request)?;
     assert!(found.evidence.spent <= tokens);
     Ok(serde_json::to_string(&found).expect("plain data"))
 }
