@@ -375,8 +375,15 @@ impl ReadTransaction {
     ///
     /// `NotFound`, `Corrupt`, `Io`.
     pub fn tree(&self, document: DocumentId) -> Result<Arc<Tree>> {
+        let cached = self.shared.caches.trees.get(&document);
+        // A tree stays the same for ever, its document may have been removed.
+        let known = self.state.roots.lock().as_ref().map(Arc::clone);
+        let there = known.map(|roots| roots.binary_search_by_key(&document, |(_, id)| *id).is_ok());
+        if let (Some(tree), Some(true)) = (&cached, there) {
+            return Ok(Arc::clone(tree));
+        }
         let record = self.record(document)?;
-        if let Some(tree) = self.shared.caches.trees.get(&document) {
+        if let Some(tree) = cached {
             return Ok(tree);
         }
         let tree = Arc::new(texts::get_tree(&self.state.snapshot, document, &record)?);

@@ -163,7 +163,7 @@ impl Bear {
             trace.push(choice.step("explore nodes"));
             explored.extend(choice.chosen);
         }
-        let source = Snapshot::new(read, &signals.view, &parts);
+        let source = Snapshot::new(read, &signals, &parts);
         let ranking = self.rank(&signals, &parts, &scores, &chosen, mean_tokens, &mut trace)?;
         let ranking = self.reorder(read, request, ranking, &mut trace)?;
         let tokens = chosen.trees.iter().map(|tree| tree.node(tree.root()).map_or(0, |root| root.tokens()));

@@ -13,20 +13,20 @@ use crate::query::Candidate;
 use crate::query::Evidence;
 use crate::query::EvidenceSource;
 use crate::query::LeafParts;
-use crate::text::View;
+use crate::query::Signals;
 use crate::tree::Tree;
 
 /// A snapshot with the scores of one question.
 pub(super) struct Snapshot<'a> {
     read: &'a ReadTransaction,
-    view: &'a View,
+    signals: &'a Signals,
     parts: &'a [LeafParts],
 }
 
 impl<'a> Snapshot<'a> {
-    /// * `parts`: one for each leaf of `view`.
-    pub(super) fn new(read: &'a ReadTransaction, view: &'a View, parts: &'a [LeafParts]) -> Self {
-        Self { read, view, parts }
+    /// * `parts`: one for each leaf of the signals' view.
+    pub(super) fn new(read: &'a ReadTransaction, signals: &'a Signals, parts: &'a [LeafParts]) -> Self {
+        Self { read, signals, parts }
     }
 
     pub(super) fn limit(&self, budget: Budget) -> usize {
@@ -34,7 +34,12 @@ impl<'a> Snapshot<'a> {
     }
 
     pub(super) fn document_of(&self, node: NodeId) -> Result<DocumentId> {
-        self.read.document_of(node).map(|info| info.id)
+        let view = &self.signals.view;
+        let document = view.leaf_index(node).and_then(|leaf| view.documents_of_leaves().get(leaf as usize));
+        match document.and_then(|document| self.signals.documents.get(*document as usize)) {
+            Some(document) => Ok(*document),
+            None => self.read.document_of(node).map(|info| info.id),
+        }
     }
 
     /// Trees of `documents`, in their order.
@@ -84,7 +89,7 @@ impl EvidenceSource for Snapshot<'_> {
         let (title, heading_path) = self.headings(candidate)?;
         let tree = self.read.tree(candidate.document)?;
         let node = tree.node(candidate.node)?;
-        let leaf = self.view.leaf_index(candidate.node);
+        let leaf = self.signals.view.leaf_index(candidate.node);
         let parts = leaf.and_then(|leaf| self.parts.get(leaf as usize));
         let parts = parts.ok_or_else(|| {
             Error::not_found(format!("node {} is no leaf of the documents asked", candidate.node))
