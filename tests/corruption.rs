@@ -640,7 +640,7 @@ fn a_file_from_a_newer_version_is_refused_by_what_it_needs() {
     assert!(kind == ErrorKind::InvalidInput && message.contains("sealed"), "{message}");
 }
 
-/// spec: R-4.2.3 (a table that this version does not know is kept)
+/// spec: R-4.3.1 (a table that this version does not know is kept)
 #[test]
 fn an_unknown_table_is_kept() {
     let sample = sample();
