@@ -87,14 +87,13 @@ impl State {
             let mut cached = shared.caches.segments.lock();
             for entry in &manifest.segments {
                 let id = SegmentId(entry.segment);
-                let reader = match cached.get(&id) {
-                    Some(reader) => Arc::clone(reader),
-                    None => {
-                        let header = segments::read_header(&snapshot, id)?;
-                        let reader = Arc::new(SegmentReader::open(id, &header, &chunks)?);
-                        cached.insert(id, Arc::clone(&reader));
-                        reader
-                    }
+                let reader = if let Some(reader) = cached.get(&id) {
+                    Arc::clone(reader)
+                } else {
+                    let header = segments::read_header(&snapshot, id)?;
+                    let reader = Arc::new(SegmentReader::open(id, &header, &chunks)?);
+                    cached.insert(id, Arc::clone(&reader));
+                    reader
                 };
                 readers.push(reader);
             }
@@ -189,13 +188,12 @@ impl DocumentInfo {
 impl ReadTransaction {
     pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self> {
         let mut cached = shared.state.lock();
-        let state = match &*cached {
-            Some(state) => Arc::clone(state),
-            None => {
-                let state = Arc::new(State::open(shared)?);
-                *cached = Some(Arc::clone(&state));
-                state
-            }
+        let state = if let Some(state) = &*cached {
+            Arc::clone(state)
+        } else {
+            let state = Arc::new(State::open(shared)?);
+            *cached = Some(Arc::clone(&state));
+            state
         };
         Ok(Self { shared: Arc::clone(shared), state })
     }

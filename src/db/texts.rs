@@ -111,7 +111,8 @@ pub(super) fn scan_records(
     })
 }
 
-/// SHA-256 of everything about `document` that an insert stores, but for its vectors' rows.
+/// SHA-256 of what makes `document` another document: everything an insert stores but its source, so that
+/// loading it from another folder is no change.
 pub(super) fn content_hash(document: &Document) -> [u8; 32] {
     let mut hasher = Sha256::new();
     let mut string = |text: &str| {
@@ -120,10 +121,8 @@ pub(super) fn content_hash(document: &Document) -> [u8; 32] {
     };
     string(&document.key);
     string(&document.title);
-    for optional in [&document.source, &document.language] {
-        string(if optional.is_some() { "1" } else { "0" });
-        string(optional.as_deref().unwrap_or_default());
-    }
+    string(if document.language.is_some() { "1" } else { "0" });
+    string(document.language.as_deref().unwrap_or_default());
     string(&document.attributes.len().to_string());
     for (key, value) in &document.attributes {
         string(key);

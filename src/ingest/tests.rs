@@ -92,7 +92,7 @@ fn block(kind: u8, words: &[String]) -> String {
     let text = words.join(" ");
     match kind {
         0 => text,
-        1 => words.iter().map(|word| format!("- {word}\n")).collect(),
+        1 => format!("- {}\n", words.join("\n- ")),
         2 => format!("> {}", words.join("\n> ")),
         3 => format!("```\n{}\n```", words.join("\n\n")),
         4 => format!("| {} |\n| - |\n| {} |", words[0], words[1..].join(" |\n| ")),

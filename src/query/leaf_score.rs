@@ -229,7 +229,8 @@ mod tests {
 
     #[test]
     fn of_leaves_that_share_a_vector_the_best_by_words_counts_in_full() {
-        let shared = LeafSignals { dense: Some(&[0.9, 0.5, 0.5]), shared: &[1..3], ..signals() };
+        let runs = vec![Range { start: 1, end: 3 }];
+        let shared = LeafSignals { dense: Some(&[0.9, 0.5, 0.5]), shared: &runs, ..signals() };
 
         let parts = LeafScore::default().score(&shared).expect("three leaves");
 

@@ -133,12 +133,11 @@ impl Signals {
         let flat = space.flat()?;
         let query = flat.query(vector)?;
         let everything: Vec<NodeRange>;
-        let ranges = match scope {
-            Some(ranges) => ranges,
-            None => {
-                everything = self.view.documents().iter().map(|document| document.range).collect();
-                &everything
-            }
+        let ranges = if let Some(ranges) = scope {
+            ranges
+        } else {
+            everything = self.view.documents().iter().map(|document| document.range).collect();
+            &everything
         };
         let mut cosine = vec![0.0; self.view.leaves().len()];
         let mut leaves = self.view.leaves().iter().zip(&mut cosine).peekable();

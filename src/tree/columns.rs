@@ -82,9 +82,9 @@ fn fit(number: usize) -> Result<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::Node;
     use super::*;
     use crate::ids::Span;
+    use crate::tree::Node;
 
     struct Bytes;
 

@@ -58,8 +58,8 @@ impl Outline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::{Node, NodeKind};
     use super::*;
+    use crate::tree::{Node, NodeKind};
 
     /// root( leaf, A( leaf, B( leaf ) ), C( D( leaf ) ) )
     #[test]

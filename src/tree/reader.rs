@@ -73,6 +73,7 @@ impl Tree {
     }
 
     /// All nodes in pre-order.
+    #[must_use]
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeView<'_>> {
         (0..self.columns.parent.len()).map(|index| NodeView { tree: self, index })
     }
@@ -318,10 +319,10 @@ fn check_strings(
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::{Document, Node};
     use super::*;
     use crate::format::tree::encode;
     use crate::model::TokenCounter;
+    use crate::tree::{Document, Node};
 
     struct One;
 

@@ -151,7 +151,7 @@ impl Bear {
             mean_leaf_tokens: mean_tokens,
         })?;
         let scores: Vec<f32> = parts.iter().map(|part| part.score).collect();
-        let explored_documents = self.explore_documents(read, request, &signals, &mut trace)?;
+        let explored_documents = Self::explore_documents(read, request, &signals, &mut trace)?;
         let chosen = self.choose(read, &signals, &scores, &explored_documents, &mut trace)?;
         let mut explored = request.explored.to_vec();
         if let Some(model) = request.model {
@@ -179,7 +179,9 @@ impl Bear {
                 request.budget,
                 &mut trace,
             )?,
-            Regime::Nodes => source.candidates(ranking.iter().map(|(node, _)| *node), request.budget)?,
+            Regime::Nodes => {
+                by_document(source.candidates(ranking.iter().map(|(node, _)| *node), request.budget)?)
+            }
         };
         let packing =
             Packing { on_overflow: self.on_overflow, format: request.format.clone(), ..Packing::default() };
@@ -202,7 +204,6 @@ impl Bear {
 
     /// The documents a model chooses from their outlines.
     fn explore_documents(
-        &self,
         read: &ReadTransaction,
         request: &Request<'_>,
         signals: &Signals,
@@ -331,7 +332,7 @@ impl Bear {
         let trees: Vec<DocumentTree<'_>> =
             chosen.iter().map(|(document, tree)| DocumentTree { document: *document, tree }).collect();
         let reach = |node: &NodeId| trees.iter().any(|tree| tree.tree.range().contains(*node));
-        let limit = source.limit(budget);
+        let limit = ranking_limit(budget);
         let expanded: Vec<NodeId> = ranking.iter().map(|(node, _)| *node).filter(reach).take(limit).collect();
         let fused = node_fusion(explored, &expanded, explored_documents, &trees, self.priority)?;
         trace.push(Step::new("fuse", explored.len() + expanded.len(), fused.len()));
@@ -364,6 +365,16 @@ fn best_leaves(scores: &[f32], document_of: &[u32], documents: usize) -> Vec<f32
         }
     }
     best
+}
+
+/// The candidates with their documents in the order in which the ranking first meets them.
+fn by_document(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let mut place = std::collections::BTreeMap::new();
+    for candidate in &mut candidates {
+        let next = u32::try_from(place.len()).unwrap_or(u32::MAX);
+        candidate.order = *place.entry(candidate.document).or_insert(next);
+    }
+    candidates
 }
 
 /// The docs regime: every leaf of the chosen documents, in their order; then, while there is room, what scores

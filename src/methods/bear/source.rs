@@ -29,10 +29,6 @@ impl<'a> Snapshot<'a> {
         Self { read, signals, parts }
     }
 
-    pub(super) fn limit(&self, budget: Budget) -> usize {
-        ranking_limit(budget)
-    }
-
     pub(super) fn document_of(&self, node: NodeId) -> Result<DocumentId> {
         let view = &self.signals.view;
         let document = view.leaf_index(node).and_then(|leaf| view.documents_of_leaves().get(leaf as usize));
@@ -68,7 +64,7 @@ impl<'a> Snapshot<'a> {
         leaves: impl Iterator<Item = NodeId>,
         budget: Budget,
     ) -> Result<Vec<Candidate>> {
-        leaves.take(self.limit(budget)).map(|leaf| self.candidate(leaf)).collect()
+        leaves.take(ranking_limit(budget)).map(|leaf| self.candidate(leaf)).collect()
     }
 }
 
