@@ -88,12 +88,11 @@ impl StorageBackend for Overlay {
         }
         Self::pieces(offset, out.len(), |page, inside, place| {
             let original;
-            let bytes = match changes.pages.get(&page) {
-                Some(bytes) => bytes,
-                None => {
-                    original = self.original(page)?;
-                    &original
-                }
+            let bytes = if let Some(bytes) = changes.pages.get(&page) {
+                bytes
+            } else {
+                original = self.original(page)?;
+                &original
             };
             if let (Some(bytes), Some(out)) = (bytes.get(inside), out.get_mut(place)) {
                 out.copy_from_slice(bytes);
