@@ -1,0 +1,72 @@
+//! The first byte picks the record kind, the rest is its payload; a valid frame is put around it.
+#![no_main]
+
+use evdb::format::document::{DOCUMENT, DOCUMENT_KEY, DocumentRecord, ROOT, TEXT, decode_text_block};
+use evdb::format::frame::RecordKind;
+use evdb::format::identity::{CATALOGUE, CatalogueEntry, Counters, Identity, META};
+use evdb::format::manifest::{DELETED, MANIFEST, Manifest};
+use evdb::format::text::{PostingList, SEGMENT, SegmentHeader, decode_set};
+use evdb::format::tree::TREE;
+use evdb::format::vector::{BLOCK, CONTEXT, VectorBlock};
+use evdb::format::{codec, key};
+use evdb::tree::{Claims, Tree};
+use evdb::vector::{ContextNorms, SpaceRecord};
+use evdb::{DocumentId, NodeId, SpaceId};
+use libfuzzer_sys::fuzz_target;
+
+fn record<T: codec::Decode<()>>(kind: &RecordKind, payload: &[u8]) {
+    if let Ok(value) = kind.seal(b"key", payload) {
+        let _ = codec::open::<T>(kind, b"key", &value);
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((kind, payload)) = data.split_first() else { return };
+    let one = key::one(1);
+    match kind % 14 {
+        0 => record::<Identity>(&META, payload),
+        1 => record::<Counters>(&META, payload),
+        2 => record::<CatalogueEntry>(&CATALOGUE, payload),
+        3 => record::<DocumentRecord>(&DOCUMENT, payload),
+        4 => record::<u32>(&DOCUMENT_KEY, payload),
+        5 => record::<u32>(&ROOT, payload),
+        6 => {
+            let nodes = u32::from(*payload.first().unwrap_or(&0));
+            let claims = Claims { first: NodeId(1), nodes, text_bytes: 1_000 };
+            if let Ok(tree) = Tree::open(TREE.table.as_bytes(), payload.get(1..).unwrap_or_default(), claims) {
+                for node in tree.nodes() {
+                    let _ = (node.title(), node.summary(), node.span(), node.attributes().count());
+                    tree.heading_path(node.id()).expect("a node of the tree");
+                }
+            }
+        }
+        7 => drop(TEXT.seal(&one, payload).map(|_| decode_text_block(&one, payload))),
+        8 => record::<Manifest>(&MANIFEST, payload),
+        9 => record::<SegmentHeader>(&SEGMENT, payload),
+        10 => drop(DELETED.seal(&one, payload).map(|_| decode_set(payload))),
+        11 => {
+            let (count, bound) = (u32::from(*payload.first().unwrap_or(&0)) * 3, 1_000);
+            if let Ok(list) = PostingList::parse(payload.get(1..).unwrap_or_default(), count, bound) {
+                let _ = list.blocks(|_, _| true, |ids, counts| assert_eq!(ids.len(), counts.len()));
+            }
+        }
+        12 => {
+            let space = key::one(1);
+            if let Ok(value) = evdb::format::vector::SPACE.seal(&space, payload) {
+                let _ = SpaceRecord::open(SpaceId(1), &value);
+            }
+            let pair = key::two(1, 0);
+            if let Ok(value) = BLOCK.seal(&pair, payload)
+                && let Ok(block) = VectorBlock::of_value(SpaceId(1), 0, &value)
+            {
+                let _ = (block.nodes().count(), (0..block.len()).map(|row| block.row(row).len()).sum::<usize>());
+            }
+        }
+        _ => {
+            let pair = key::two(1, 1);
+            if let Ok(value) = CONTEXT.seal(&pair, payload) {
+                let _ = ContextNorms::open(SpaceId(1), DocumentId(1), &value);
+            }
+        }
+    }
+});
