@@ -308,7 +308,7 @@ fn a_document_of_a_hundred_thousand_nodes_is_stored_and_found() {
         large.nodes.push(Node { title: format!("s{section}"), ..Node::new(Some(0), NodeKind::Section) });
         for leaf in 0..99 {
             let start = u32::try_from(large.text.len()).expect("short");
-            large.text.push_str(&format!("w{section}x{leaf} "));
+            large.text.push_str(["w", &section.to_string(), "x", &leaf.to_string(), " "].concat().as_str());
             let end = u32::try_from(large.text.len()).expect("short");
             large.nodes.push(Node { span: Span::new(start, end), ..Node::new(Some(parent), NodeKind::Text) });
         }

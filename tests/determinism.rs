@@ -26,7 +26,9 @@ impl Embedder for Hashing {
                 let seed =
                     word.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
                 let mut random = Random(seed);
-                row.iter_mut().for_each(|x| *x += random.float());
+                for x in row.iter_mut() {
+                    *x += random.float();
+                }
             }
         }
         Ok(())
