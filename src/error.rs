@@ -103,12 +103,17 @@ impl Error {
 
     /// An [`ErrorKind::Io`] (or `NotFound`, `AlreadyExists`) for `operation` on `what`.
     pub fn io(operation: &str, what: impl fmt::Display, source: std::io::Error) -> Self {
+        Self::failed(format_args!("{operation} {what}"), source)
+    }
+
+    /// As [`io`](Self::io), for an `operation` that names its object, such as `open the file`.
+    pub fn failed(operation: impl fmt::Display, source: std::io::Error) -> Self {
         let kind = match source.kind() {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound,
             std::io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists,
             _ => ErrorKind::Io,
         };
-        Self::new(kind, format!("cannot {operation} {what}: {source}")).with_source(source)
+        Self::new(kind, format!("cannot {operation}: {source}")).with_source(source)
     }
 
     /// What a program can do about it.

@@ -31,6 +31,7 @@ pub struct Layout {
 impl Layout {
     /// Bytes of all fields, or `None` if there is a gap or an overlap.
     #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the loop ends at the length, and `get` is no const fn")]
     pub const fn width(&self) -> Option<usize> {
         let mut end = 0;
         let mut index = 0;

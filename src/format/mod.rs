@@ -15,6 +15,8 @@
 //!
 //! Nothing here trusts its input: every decoder is given bytes that may come from a damaged or hostile file.
 
+#![deny(clippy::indexing_slicing, clippy::expect_used)]
+
 pub mod codec;
 pub mod document;
 pub mod frame;

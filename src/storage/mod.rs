@@ -10,6 +10,8 @@
 //! * [`Batch`]: a write transaction.
 //! * [`tables`]: every table of the file.
 
+#![deny(clippy::indexing_slicing, clippy::expect_used)]
+
 mod batch;
 #[cfg(feature = "testing")]
 pub mod faults;

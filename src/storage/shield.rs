@@ -66,9 +66,7 @@ pub(super) fn translate(operation: &str, error: impl Into<redb::Error>) -> Error
         {
             container(operation, &error)
         }
-        redb::Error::Io(source) => {
-            Error::new(ErrorKind::Io, format!("cannot {operation}: {source}")).with_source(source)
-        }
+        redb::Error::Io(source) => Error::failed(operation, source),
         redb::Error::PreviousIo => Error::new(
             ErrorKind::Io,
             format!("cannot {operation}: an earlier read or write failed; close the file and open it again"),

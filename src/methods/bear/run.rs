@@ -17,6 +17,7 @@ use super::recover::document_scores;
 use super::recover::level_similarity;
 use super::recover::recover;
 use super::source::Snapshot;
+use super::source::ranking_limit;
 use crate::db::ReadTransaction;
 use crate::error::Error;
 use crate::error::Result;
@@ -39,8 +40,6 @@ use crate::query::Trace;
 use crate::query::hybrid;
 use crate::tree::Tree;
 
-/// Leaves of a ranking that are returned and that packing may look at, beside what the budget asks for.
-const MIN_RANKING: usize = 1_000;
 /// Weight of the lexical part in a whole document's score; see [`document_scores`].
 const DOCUMENT_LEXICAL: f32 = 0.4;
 
@@ -448,9 +447,4 @@ fn scope(read: &ReadTransaction, documents: Option<&[DocumentId]>) -> Result<Opt
     ranges.sort_unstable();
     ranges.dedup();
     Ok(Some(ranges))
-}
-
-/// At most so many leaves of a ranking are looked at for a budget.
-pub(super) fn ranking_limit(budget: Budget) -> usize {
-    MIN_RANKING.max(budget.tokens / 4)
 }

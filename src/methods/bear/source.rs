@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::run::ranking_limit;
 use crate::db::ReadTransaction;
 use crate::error::Error;
 use crate::error::Result;
@@ -15,6 +14,9 @@ use crate::query::EvidenceSource;
 use crate::query::LeafParts;
 use crate::query::Signals;
 use crate::tree::Tree;
+
+/// Leaves of a ranking that are returned and that packing may look at, beside what the budget asks for.
+const MIN_RANKING: usize = 1_000;
 
 /// A snapshot with the scores of one question.
 pub(super) struct Snapshot<'a> {
@@ -107,4 +109,9 @@ impl EvidenceSource for Snapshot<'_> {
             parts: parts.named(),
         })
     }
+}
+
+/// At most so many leaves of a ranking are looked at for a budget.
+pub(super) fn ranking_limit(budget: Budget) -> usize {
+    MIN_RANKING.max(budget.tokens / 4)
 }
