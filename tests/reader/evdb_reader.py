@@ -247,8 +247,7 @@ def read_tree(archive, record, text):
 
 def content_hash(record, nodes, text):
     parts = [record["key"], record["title"]]
-    for optional in (record["source"], record["language"]):
-        parts += ["0", ""] if optional is None else ["1", optional]
+    parts += ["0", ""] if record["language"] is None else ["1", record["language"]]
     parts.append(str(len(record["attributes"])))
     parts += [string for pair in record["attributes"] for string in pair]
     parts.append(text)
