@@ -168,29 +168,4 @@ mod tests {
         assert!(embedder.fingerprint().starts_with("evdb static minilm 128 "));
         assert!(embedder.embed(&["a"], &mut [0.0; 127]).is_err());
     }
-
-    /// Measures; asserts nothing about speed. `cargo test --release --lib static -- --ignored --nocapture`.
-    #[test]
-    #[ignore = "a measurement"]
-    fn passages_a_minute() {
-        let start = std::time::Instant::now();
-        let embedder = StaticEmbedder::new();
-        eprintln!("load: {:?}", start.elapsed());
-        let passage = "The agreement terminates on the last day of June, unless either party gives notice of \
-            renewal at least ninety days before; in that case it is extended by twelve months. Fees that were \
-            paid in advance for the time after termination are returned within thirty days, less the cost of \
-            what has been delivered. Caf\u{e9}s and na\u{ef}ve readers are not affected. "
-            .repeat(2);
-        let texts = vec![passage.as_str(); 20_000];
-        let mut out = vec![0.0; texts.len() * 128];
-        let start = std::time::Instant::now();
-        embedder.embed(&texts, &mut out).expect("shapes fit");
-        let seconds = start.elapsed().as_secs_f64();
-        eprintln!(
-            "{:.0} passages a minute of {} bytes, {} tokens",
-            20_000.0 * 60.0 / seconds,
-            passage.len(),
-            WordPiece::bert_uncased().count(&passage)
-        );
-    }
 }

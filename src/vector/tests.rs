@@ -341,30 +341,3 @@ fn a_damaged_block_is_an_error_wherever_it_is_read() {
     stored.blocks.remove(&7);
     assert!(Flat::new(SPACE, &stored.record, &stored).is_err());
 }
-
-/// Measures; asserts nothing about speed. `cargo test --release --lib vector -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn searches_a_second_over_100_000_rows_of_384() {
-    let mut stored = Stored::new(384, Metric::Cosine);
-    let mut state = 1_u32;
-    let mut random = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        f32::from_bits(0x3f80_0000 | state >> 9) - 1.5
-    };
-    let rows: Vec<_> = (1..=100_000).map(|node| (node, (0..384).map(|_| random()).collect())).collect();
-    let start = std::time::Instant::now();
-    stored.append(&rows).expect("valid");
-    eprintln!("write: {:?}", start.elapsed());
-    let flat = stored.flat();
-    for round in 0..8 {
-        for level in kernels::Level::ALL.into_iter().filter(|level| kernels::use_level(*level)) {
-            for threads in [1, 2] {
-                let query = flat.query(&rows[round * 1_000].1).expect("valid");
-                let start = std::time::Instant::now();
-                flat.search(&query, None, &RoaringBitmap::new(), 10, threads).expect("it runs");
-                eprintln!("round {round} {level:?} threads {threads}: {:?}", start.elapsed());
-            }
-        }
-    }
-}
