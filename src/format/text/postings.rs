@@ -237,8 +237,30 @@ impl<'a> PostingList<'a> {
     }
 }
 
+/// What is known of the leaves of a segment when its lists are written.
+#[derive(Debug, Clone, Copy)]
+pub struct LeafColumns<'a> {
+    /// For each leaf its terms with those of its ancestors.
+    pub full_lens: &'a [u32],
+    /// Mean of them.
+    pub mean_len: f64,
+}
+
+/// The length class of a text of `len` terms: exact below 64, then 32 to an octave.
+#[must_use]
+pub const fn length_class(len: u32) -> u8 {
+    let class = if len < 64 {
+        len
+    } else {
+        let octave = len.ilog2();
+        64 + (octave - 6) * 32 + ((len >> (octave - 5)) & 31)
+    };
+    let [low, ..] = class.to_le_bytes();
+    if class > 255 { 255 } else { low }
+}
+
 /// Appends the list of `postings`, whose ordinals ascend, to `out`.
-pub fn encode_postings(postings: &[Posting], out: &mut Vec<u8>) {
+pub fn encode_postings(postings: &[Posting], _leaves: Option<&LeafColumns<'_>>, out: &mut Vec<u8>) {
     if postings.is_empty() {
         return;
     }
@@ -297,7 +319,7 @@ pub fn encode_pairs(mut pairs: &[u8], count: u32, out: &mut Vec<u8>) {
         lowest = posting.ordinal + 1;
         postings.push(posting);
     }
-    encode_postings(&postings, out);
+    encode_postings(&postings, None, out);
 }
 
 /// Appends one pair to `out`; `lowest` is the ordinal before plus 1, or 0.
@@ -372,7 +394,7 @@ mod tests {
     fn the_worked_example_of_a_short_list_holds() {
         let mut bytes = Vec::new();
 
-        encode_postings(&list(&[(3, 1), (4, 2), (0, 1)]), &mut bytes);
+        encode_postings(&list(&[(3, 1), (4, 2), (0, 1)]), None, &mut bytes);
 
         // Ordinals 3, 8, 9: gaps 3, 4, 0. 2*3 = 6; 2*4 + 1 = 9 and 2 - 2 = 0; 2*0 = 0.
         assert_eq!(bytes, [1, 6, 9, 0, 0]);
@@ -381,7 +403,7 @@ mod tests {
     #[test]
     fn a_block_that_is_not_wanted_is_not_read() {
         let mut bytes = Vec::new();
-        encode_postings(&list(&[(1, 1); 300]), &mut bytes);
+        encode_postings(&list(&[(1, 1); 300]), None, &mut bytes);
         let mut seen = Vec::new();
 
         // Ordinals 1, 3, .. 599: blocks end at 255, 511; the tail is 513 .. 599.
@@ -398,7 +420,7 @@ mod tests {
         fn a_list_comes_back(gaps in prop::collection::vec((0_u32..2000, 1_u32..50), 0..700)) {
             let postings = list(&gaps);
             let mut bytes = Vec::new();
-            encode_postings(&postings, &mut bytes);
+            encode_postings(&postings, None, &mut bytes);
             let count = u32::try_from(gaps.len()).unwrap();
             let bound = postings.last().map_or(0, |posting| posting.ordinal + 1);
 
@@ -414,7 +436,7 @@ mod tests {
             cut in 0_usize..3,
         ) {
             let mut bytes = Vec::new();
-            encode_postings(&list(&gaps), &mut bytes);
+            encode_postings(&list(&gaps), None, &mut bytes);
             let at = at.index(bytes.len());
             bytes[at] ^= mask;
             bytes.truncate(bytes.len() - cut.min(bytes.len()));
@@ -433,7 +455,7 @@ mod tests {
         postings.push(Posting { ordinal: u32::MAX - 2, term_freq: u32::MAX });
         postings.push(Posting { ordinal: u32::MAX - 1, term_freq: u32::MAX });
         let mut bytes = Vec::new();
-        encode_postings(&postings, &mut bytes);
+        encode_postings(&postings, None, &mut bytes);
 
         assert_eq!(decode(&bytes, 129, u32::MAX), Ok(postings));
     }
