@@ -213,8 +213,8 @@ impl SegmentBuilder {
             out.term(
                 &key,
                 (term.body.count, heading.count),
-                |out| encode_pairs(&term.body.bytes, term.body.count, out),
-                |out| encode_pairs(&heading.bytes, heading.count, out),
+                |out| encode_pairs(&term.body.bytes, term.body.count, None, out),
+                |out| encode_pairs(&heading.bytes, heading.count, None, out),
             )?;
         }
         out.finish(&self.leaves, &self.inner)

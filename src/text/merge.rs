@@ -105,8 +105,8 @@ pub fn merge(
             out.term(
                 key,
                 (count(&body), count(&heading)),
-                |out| encode_postings(&body, out),
-                |out| encode_postings(&heading, out),
+                |out| encode_postings(&body, None, out),
+                |out| encode_postings(&heading, None, out),
             )?;
         } else if !is_term {
             set -= &gone;
