@@ -92,17 +92,6 @@ impl Analyzer {
         positions
     }
 
-    /// Gives `each` term of `text` with its position and the bytes of `text` it came from; gives how many
-    /// positions the text takes.
-    pub fn terms_with_positions(&self, text: &str, each: &mut impl FnMut(&str, u32, Range<usize>)) -> u32 {
-        let mut position = 0;
-        self.terms_with_spans(text, &mut |term, span| {
-            each(term, position, span);
-            position += 1;
-        });
-        position
-    }
-
     /// The distinct terms of `text`, in order of their first occurrence: a question's terms.
     #[must_use]
     pub fn distinct_terms(&self, text: &str) -> Vec<String> {

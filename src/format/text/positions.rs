@@ -1,19 +1,20 @@
 //! Positions of terms. format-spec.md section 7.10.
 
 use super::BLOCK;
+use super::BUCKET_ORDINALS;
 use super::Damage;
 use super::Decoded;
 use super::Posting;
 
-/// Ordinals of a bucket.
-pub const BUCKET: u32 = 256;
+const BLOCK_POSTINGS: u32 = BLOCK as u32;
+const BUCKET: u32 = BUCKET_ORDINALS as u32;
 
 /// How the postings of a list are put into groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
     /// [`BLOCK`] postings a group, in their order; the last may be smaller.
     Blocks,
-    /// The postings of [`BUCKET`] ordinals a group; some may be empty.
+    /// The postings of [`BUCKET_ORDINALS`] ordinals a group; some may be empty.
     Buckets,
 }
 
@@ -32,7 +33,7 @@ impl Grouping {
     pub const fn groups(self, count: u32, bound: u32) -> u32 {
         match self {
             _ if count == 0 => 0,
-            Self::Blocks => count.div_ceil(BLOCK as u32),
+            Self::Blocks => count.div_ceil(BLOCK_POSTINGS),
             Self::Buckets => bound.div_ceil(BUCKET),
         }
     }
@@ -41,7 +42,7 @@ impl Grouping {
     #[must_use]
     pub const fn group_of(self, index: u32, ordinal: u32) -> u32 {
         match self {
-            Self::Blocks => index / BLOCK as u32,
+            Self::Blocks => index / BLOCK_POSTINGS,
             Self::Buckets => ordinal / BUCKET,
         }
     }
