@@ -43,6 +43,7 @@ pub use postings::PackedList;
 pub use postings::Posting;
 pub use postings::PostingList;
 pub use postings::ShortList;
+pub use postings::TOP_BOUND;
 pub use postings::TOP_FREQ;
 pub use postings::class_min;
 pub use postings::encode_pairs;

@@ -31,6 +31,7 @@ mod stop;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod top_k;
 mod view;
 
 pub use analyzer::Analyzer;
@@ -53,6 +54,10 @@ pub use reader::SegmentReader;
 pub use reader::TermPositions;
 pub use reader::TermPostings;
 pub use search::Scored;
+pub use top_k::FieldWeights;
+pub use top_k::MAX_TERMS;
+pub use top_k::SearchOptions;
+pub use top_k::WeightedTerm;
 pub use view::DocumentEntry;
 pub use view::InnerEntry;
 pub use view::SectionEntry;

@@ -20,6 +20,7 @@ pub use classes::BUILT_K1;
 pub use classes::Bounds;
 pub use classes::LeafColumns;
 pub use classes::NO_CLASS;
+pub use classes::TOP_BOUND;
 pub use classes::TOP_FREQ;
 pub use classes::class_min;
 pub use classes::length_class;
@@ -313,7 +314,7 @@ fn bounds(postings: &[Posting], leaves: &LeafColumns<'_>) -> Bounds {
     for posting in postings {
         let class = length_class(leaves.full_len(posting.ordinal));
         if let Some(bound) = bounds.get_mut(posting.term_freq.min(TOP_FREQ) as usize) {
-            *bound = class.min(*bound);
+            *bound = class.min(TOP_BOUND).min(*bound);
         }
     }
     bounds

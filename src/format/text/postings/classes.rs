@@ -6,14 +6,17 @@ pub const TOP_FREQ: u32 = 15;
 /// No leaf has such a frequency.
 pub const NO_CLASS: u8 = 255;
 
+/// The highest class that bounds name; it stands for the one above too.
+pub const TOP_BOUND: u8 = 254;
+
 /// `k1` of the stored maxima.
 pub const BUILT_K1: f64 = 1.2;
 
 /// `b` of the stored maxima.
 pub const BUILT_B: f64 = 0.75;
 
-/// The lowest length class among the leaves with each frequency from 1 to 15 (15 and above), [`NO_CLASS`] if
-/// there is none; place 0 is 0.
+/// The lowest length class, [`TOP_BOUND`] if it is higher, among the leaves with each frequency from 1 to 15 (15
+/// and above), [`NO_CLASS`] if there is none; place 0 is 0.
 pub type Bounds = [u8; 16];
 
 /// What is known of the leaves of a segment when its lists are encoded.

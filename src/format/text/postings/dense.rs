@@ -64,6 +64,12 @@ impl<'a> DenseList<'a> {
         self.nibbles
     }
 
+    /// How many postings there are.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
     /// The frequencies from 15 on.
     #[must_use]
     pub const fn escapes(&self) -> Escapes<'a> {

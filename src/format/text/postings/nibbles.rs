@@ -11,7 +11,7 @@ const ESCAPE_BYTES: usize = 8;
 #[must_use]
 pub fn nibble(bytes: &[u8], index: usize) -> u8 {
     let byte = bytes.get(index / 2).copied().unwrap_or(0);
-    if index % 2 == 0 { byte & 15 } else { byte >> 4 }
+    if index.is_multiple_of(2) { byte & 15 } else { byte >> 4 }
 }
 
 /// Appends the nibbles of `freqs` to `out`, those above 15 as 15.
