@@ -25,6 +25,7 @@ mod hits;
 mod index;
 mod live;
 mod merge;
+mod places;
 mod reader;
 mod search;
 mod statistics;

@@ -1,6 +1,5 @@
 //! The best leaves that have all of the terms.
 
-use super::any::Room;
 use super::any::bars;
 use super::any::sums_from;
 use super::best::Best;
@@ -8,6 +7,7 @@ use super::list::List;
 use super::plan::Order;
 use super::plan::Plan;
 use super::plan::Share;
+use super::room::Room;
 use super::segment::WINDOW_ORDINALS;
 use super::segment::Window;
 use crate::error::Result;
@@ -26,12 +26,13 @@ const BATCH: usize = 512;
 pub fn search_all(plan: &Plan<'_>, shares: &mut [Share<'_>]) -> Result<Vec<Scored>> {
     let leaves = shares.iter().map(|share| share.segment.leaves.len()).sum();
     let mut best = plan.best(leaves);
-    let mut room = Room::default();
+    let mut room = Room::take();
     for share in shares {
         if let Some(terms) = by_term(plan, share) {
             Search::new(plan, share, terms, &mut best, &mut room).run()?;
         }
     }
+    room.give_back();
     Ok(best.into_sorted())
 }
 

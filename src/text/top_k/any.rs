@@ -5,12 +5,12 @@ use super::list::List;
 use super::plan::Order;
 use super::plan::Plan;
 use super::plan::Share;
+use super::room::Room;
 use super::score::Lower;
 use super::segment::BUCKETS;
 use super::segment::WINDOW;
 use super::segment::WINDOW_ORDINALS;
 use super::segment::Window;
-use super::segment::Words;
 use crate::error::Result;
 use crate::kernels::Candidate;
 use crate::kernels::take_sums;
@@ -30,38 +30,16 @@ const FIRST_STEP: u32 = 1024;
 pub fn search_any(plan: &Plan<'_>, shares: &mut [Share<'_>]) -> Result<Vec<Scored>> {
     let leaves = shares.iter().map(|share| share.segment.leaves.len()).sum();
     let mut best = plan.best(leaves);
-    let mut room = Room::default();
+    let mut room = Room::take();
     for share in shares {
         // The lists that can add most come first; those behind only add to what these have found.
         share.lists.sort_by(|a, b| b.most.cmp(&a.most).then(a.table.cmp(&b.table)));
         Search::new(plan, share, &mut best, &mut room).run()?;
     }
+    room.give_back();
     let mut found = best.into_sorted();
     found.retain(|scored| scored.score > 0.0);
     Ok(found)
-}
-
-/// Memory that searches of one query share.
-pub struct Room {
-    pub sums: Box<[u16; WINDOW]>,
-    pub padded: Box<[u8; WINDOW]>,
-    pub rows: Vec<u8>,
-    pub words: Box<Words>,
-    pub candidates: Vec<Candidate>,
-    lowers: Vec<u32>,
-}
-
-impl Default for Room {
-    fn default() -> Self {
-        Self {
-            sums: Box::new([0; WINDOW]),
-            padded: Box::new([0; WINDOW]),
-            rows: Vec::new(),
-            words: Box::new([0; WINDOW / 64]),
-            candidates: Vec::new(),
-            lowers: Vec::new(),
-        }
-    }
 }
 
 struct Search<'s, 'a> {
@@ -85,10 +63,17 @@ impl<'s, 'a> Search<'s, 'a> {
         let order = Order::of(share);
         let lower = plan.lower(share);
         let enough = best.limit();
-        Self { plan, share, best, room, order, rest, lower, pool: Vec::new(), enough }
+        let pool = std::mem::take(&mut room.pool);
+        Self { plan, share, best, room, order, rest, lower, pool, enough }
     }
 
     fn run(mut self) -> Result<()> {
+        self.windows()?;
+        self.room.pool = self.pool;
+        Ok(())
+    }
+
+    fn windows(&mut self) -> Result<()> {
         let range = self.share.segment.range.clone();
         if self.share.lists.is_empty() || range.is_empty() || self.rest.first() < Some(&self.best.bar) {
             return Ok(());

@@ -1,5 +1,6 @@
 //! One list of postings in a search: what it adds to a window, and what it adds to candidates.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use super::segment::BUCKETS;
@@ -41,6 +42,41 @@ pub struct Sparse {
     rows: Vec<u8>,
     /// The postings with a frequency from 15 on, ascending.
     high: Vec<(u32, u32)>,
+}
+
+thread_local! {
+    /// Memory of lists that were unpacked, for the next ones: the system is slow to give as much each time.
+    static SPARE: RefCell<Vec<(Vec<u32>, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// As many unpacked lists are kept for the next, and none of more postings.
+const SPARE_LISTS: usize = 32;
+const SPARE_POSTINGS: usize = 1 << 16;
+
+impl Sparse {
+    /// An empty one.
+    fn new() -> Self {
+        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop());
+        let (ids, rows) = spare.ok().flatten().unwrap_or_default();
+        Self { ids, rows, high: Vec::new() }
+    }
+}
+
+impl Drop for Sparse {
+    fn drop(&mut self) {
+        if (1..=SPARE_POSTINGS).contains(&self.ids.capacity()) {
+            self.ids.clear();
+            self.rows.clear();
+            let memory = (std::mem::take(&mut self.ids), std::mem::take(&mut self.rows));
+            // At the end of a thread there is nobody to keep it for.
+            let _ = SPARE.try_with(|spare| {
+                let mut spare = spare.borrow_mut();
+                if spare.len() < SPARE_LISTS {
+                    spare.push(memory);
+                }
+            });
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -468,7 +504,7 @@ fn blamed(origin: Option<Origin<'_>>, damage: Damage) -> Error {
 }
 
 fn unpack(list: &PostingList<'_>) -> std::result::Result<Sparse, Damage> {
-    let mut sparse = Sparse::default();
+    let mut sparse = Sparse::new();
     sparse.ids.reserve(list.count() as usize);
     sparse.rows.reserve(list.count() as usize);
     list.blocks(

@@ -22,6 +22,7 @@ mod best;
 mod list;
 mod options;
 mod plan;
+mod room;
 mod score;
 mod segment;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::SearchOptions;
 use super::best::Best;
 use super::list::List;
+use super::room::Table;
 use super::score::Formula;
 use super::score::Lower;
 use super::score::Parts;
@@ -33,7 +34,7 @@ pub struct Plan<'a> {
     formula: Formula,
     /// What each term adds, in the order of the query.
     terms: Vec<Weight>,
-    tables: Vec<Option<Box<Values>>>,
+    tables: Vec<Option<Table>>,
     /// How many tables there are.
     lists: usize,
     scale: f64,
@@ -65,12 +66,14 @@ impl<'a> Plan<'a> {
         }
         let lists = bounds.iter().flatten().count();
         let scale = scale(sum, lists);
-        let mut tables: Vec<Option<Box<Values>>> = Vec::with_capacity(bounds.len());
+        let mut tables: Vec<Option<Table>> = Vec::with_capacity(bounds.len());
         for (table, bounds) in bounds.iter().enumerate() {
             tables.push(bounds.as_ref().map(|bounds| {
-                let mut values = Box::new([0; VALUES]);
-                parts[table % 2].fill(bounds, narrow(most(table) * scale), &mut values);
-                values
+                let mut made = Table::new();
+                if let Some(values) = made.values_mut() {
+                    parts[table % 2].fill(bounds, narrow(most(table) * scale), values);
+                }
+                made
             }));
         }
         let plan = Self { options, formula, terms, tables, lists, scale };
@@ -91,7 +94,7 @@ impl<'a> Plan<'a> {
     /// What the postings of the list of table `table` are worth.
     pub fn values(&self, table: usize) -> &Values {
         const NONE: &Values = &[0; VALUES];
-        self.tables.get(table).and_then(Option::as_deref).unwrap_or(NONE)
+        self.tables.get(table).and_then(|table| table.as_ref()?.values()).unwrap_or(NONE)
     }
 
     /// What is best before anything was found.
