@@ -77,6 +77,49 @@ impl Buckets<'_> {
 /// * `keep`: bits for the sums, 64 a word, lowest first; only sums with a bit are taken.
 /// * `out`: what is taken is put behind what it holds.
 pub fn take_sums(sums: &mut [u16], bars: &[u16], base: u32, keep: Option<&[u64]>, out: &mut Vec<Candidate>) {
+    match level() {
+        // SAFETY: `level` yields this level only where AVX-512F, AVX-512BW and BMI were detected.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { take_sums_avx512(sums, bars, base, keep, out) },
+        // SAFETY: `level` yields this level only where AVX2 was detected.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { take_sums_avx2(sums, bars, base, keep, out) },
+        _ => take_sums_with(sums, bars, base, keep, out, take_bucket_scalar),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt")]
+fn take_sums_avx512(
+    sums: &mut [u16],
+    bars: &[u16],
+    base: u32,
+    keep: Option<&[u64]>,
+    out: &mut Vec<Candidate>,
+) {
+    take_sums_with(sums, bars, base, keep, out, |sums, bar, base, keep, out| {
+        take_bucket_avx512(sums, bar, base, keep, out);
+    });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn take_sums_avx2(sums: &mut [u16], bars: &[u16], base: u32, keep: Option<&[u64]>, out: &mut Vec<Candidate>) {
+    take_sums_with(sums, bars, base, keep, out, |sums, bar, base, keep, out| {
+        take_bucket_avx2(sums, bar, base, keep, out);
+    });
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "must be compiled anew within each target_feature function")]
+fn take_sums_with(
+    sums: &mut [u16],
+    bars: &[u16],
+    base: u32,
+    keep: Option<&[u64]>,
+    out: &mut Vec<Candidate>,
+    take: impl Fn(&mut [u16; BUCKET], u16, u32, [u64; 4], &mut Vec<Candidate>),
+) {
     let (buckets, rest) = sums.as_chunks_mut::<BUCKET>();
     let mut at = base;
     for (index, (bucket, bar)) in buckets.iter_mut().zip(bars).enumerate() {
@@ -84,7 +127,7 @@ pub fn take_sums(sums: &mut [u16], bars: &[u16], base: u32, keep: Option<&[u64]>
             None => [u64::MAX; 4],
             Some(keep) => std::array::from_fn(|word| keep.get(4 * index + word).copied().unwrap_or(0)),
         };
-        take_bucket(bucket, *bar, at, words, out);
+        take(bucket, *bar, at, words, out);
         at += 256;
     }
     for bucket in buckets.iter_mut().skip(bars.len()) {
@@ -98,18 +141,6 @@ pub fn take_sums(sums: &mut [u16], bars: &[u16], base: u32, keep: Option<&[u64]>
             out.push(Candidate { ordinal: at + low_u32(index), bound: *sum });
         }
         *sum = 0;
-    }
-}
-
-fn take_bucket(sums: &mut [u16; BUCKET], bar: u16, base: u32, keep: [u64; 4], out: &mut Vec<Candidate>) {
-    match level() {
-        // SAFETY: `level` yields this level only where AVX-512F, AVX-512BW and BMI were detected.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { take_bucket_avx512(sums, bar, base, keep, out) },
-        // SAFETY: `level` yields this level only where AVX2 was detected.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { take_bucket_avx2(sums, bar, base, keep, out) },
-        _ => take_bucket_scalar(sums, bar, base, keep, out),
     }
 }
 

@@ -14,6 +14,7 @@ use super::reader::TermPostings;
 use super::statistics::Classes;
 use super::statistics::Counted;
 use super::statistics::Totals;
+use super::top_k::BATCH;
 use super::top_k::Formula;
 use super::top_k::List;
 use super::top_k::MAX_TERMS;
@@ -130,11 +131,11 @@ impl TextIndex {
                 let ordinal = u32::try_from(at).ok().filter(|ordinal| share.segment.allows(*ordinal))?;
                 Some((share, order, ordinal))
             });
-            let scored = match found {
-                Some((share, order, ordinal)) => plan.score(share, order, ordinal)?,
-                None => None,
-            };
-            scores.push(scored.map_or(0.0, |scored| scored.score));
+            let mut score = [0.0; BATCH];
+            if let Some((share, order, ordinal)) = found {
+                plan.scores(share, order, &[ordinal], &mut score)?;
+            }
+            scores.extend(score.first());
         }
         Ok(scores)
     }

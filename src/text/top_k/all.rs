@@ -1,6 +1,7 @@
 //! The best leaves that have all of the terms.
 
 use super::any::bars;
+use super::any::keep_allowed;
 use super::any::sums_from;
 use super::best::Best;
 use super::list::List;
@@ -137,13 +138,27 @@ impl<'s, 'a> Search<'s, 'a> {
         }
         let others = terms.iter().skip(1).flat_map(|term| term.lists());
         let bars = bars(best.bar, &window, others.map(|at| &lists[at]));
-        for at in rarest.lists() {
-            lists[at].add(&window, plan.values(lists[at].table), &mut room.sums, &mut room.rows);
-        }
-        let words = segment.allowed(base, &mut room.words).then_some(room.words.as_slice());
-        let buckets = window.buckets();
+        let is_picky = segment.allowed(base, &mut room.words);
         room.candidates.clear();
-        take_sums(&mut room.sums[..buckets * 256], &bars[..buckets], base, words, &mut room.candidates);
+        let gathered = match rarest {
+            Term { body: Some(at), title: None } => {
+                let values = plan.values(lists[at].table);
+                lists[at].gather(&window, values, &bars, &mut room.rows, &mut room.candidates)
+            }
+            _ => false,
+        };
+        if gathered {
+            if is_picky {
+                keep_allowed(&mut room.candidates, base, &room.words);
+            }
+        } else {
+            for at in rarest.lists() {
+                lists[at].add(&window, plan.values(lists[at].table), &mut room.sums, &mut room.rows);
+            }
+            let words = is_picky.then_some(room.words.as_slice());
+            let buckets = window.buckets();
+            take_sums(&mut room.sums[..buckets * 256], &bars[..buckets], base, words, &mut room.candidates);
+        }
         self.narrow(1)
     }
 
@@ -175,14 +190,6 @@ impl<'s, 'a> Search<'s, 'a> {
             }
         }
         candidates.sort_unstable_by(|a, b| b.bound.cmp(&a.bound).then(a.ordinal.cmp(&b.ordinal)));
-        for candidate in &*candidates {
-            if u32::from(candidate.bound) < best.bar {
-                break;
-            }
-            if let Some(scored) = plan.score(share, order, candidate.ordinal)? {
-                best.push(scored);
-            }
-        }
-        Ok(())
+        plan.take_in(share, order, candidates, best)
     }
 }

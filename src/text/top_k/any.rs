@@ -11,6 +11,7 @@ use super::segment::BUCKETS;
 use super::segment::WINDOW;
 use super::segment::WINDOW_ORDINALS;
 use super::segment::Window;
+use super::segment::Words;
 use crate::error::Result;
 use crate::kernels::Candidate;
 use crate::kernels::take_sums;
@@ -127,10 +128,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 list.sweep(&window, &mut room.sums, &bars, candidates);
             }
             if is_picky {
-                candidates.retain(|candidate| {
-                    let at = (candidate.ordinal - base) as usize;
-                    room.words[at / 64 % (WINDOW / 64)] >> (at % 64) & 1 == 1
-                });
+                keep_allowed(candidates, base, &room.words);
             }
         } else {
             let words = is_picky.then_some(room.words.as_slice());
@@ -168,14 +166,7 @@ impl<'s, 'a> Search<'s, 'a> {
     fn settle(&mut self) -> Result<()> {
         let mut pool = std::mem::take(&mut self.pool);
         pool.sort_unstable_by(|a, b| b.bound.cmp(&a.bound).then(a.ordinal.cmp(&b.ordinal)));
-        for candidate in &pool {
-            if u32::from(candidate.bound) < self.best.bar {
-                break;
-            }
-            if let Some(scored) = self.plan.score(self.share, &self.order, candidate.ordinal)? {
-                self.best.push(scored);
-            }
-        }
+        self.plan.take_in(self.share, &self.order, &pool, self.best)?;
         pool.clear();
         self.pool = pool;
         self.enough = (self.best.limit() / 4).max(8);
@@ -197,16 +188,23 @@ impl<'s, 'a> Search<'s, 'a> {
         ordinals.dedup();
         // They come again in their windows: only the bar stays.
         let mut best = self.best.fresh();
-        for ordinal in ordinals {
-            if self.share.segment.allows(ordinal)
-                && let Some(scored) = self.plan.score(self.share, &self.order, ordinal)?
-            {
-                best.push(scored);
-            }
-        }
+        let candidates: Vec<Candidate> = ordinals
+            .into_iter()
+            .filter(|ordinal| self.share.segment.allows(*ordinal))
+            .map(|ordinal| Candidate { ordinal, bound: u16::MAX })
+            .collect();
+        self.plan.take_in(self.share, &self.order, &candidates, &mut best)?;
         self.best.bar = self.best.bar.max(best.bar);
         Ok(())
     }
+}
+
+/// Keeps the candidates whose bits are set in `words`, those of the window from `base` on.
+pub fn keep_allowed(candidates: &mut Vec<Candidate>, base: u32, words: &Words) {
+    candidates.retain(|candidate| {
+        let at = (candidate.ordinal - base) as usize % WINDOW;
+        words[at / 64] >> (at % 64) & 1 == 1
+    });
 }
 
 /// For each bucket of `window` what the sums must reach, if `others` may add to them what they can.

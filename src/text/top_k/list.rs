@@ -331,6 +331,46 @@ impl<'a> List<'a> {
         out.truncate(from + kept);
     }
 
+    /// Puts every posting within the window that is worth the bar of its bucket behind `out`, in order; `false`
+    /// if this kind of list is better added up.
+    pub fn gather(
+        &self,
+        window: &Window<'_>,
+        values: &Values,
+        bars: &[u16; BUCKETS],
+        rows: &mut Vec<u8>,
+        out: &mut Vec<Candidate>,
+    ) -> bool {
+        let Source::Bucket(list) = &self.source else { return false };
+        let from = out.len();
+        out.resize(from + self.span.len(), Candidate::default());
+        let slots = &mut out[from..];
+        let mut kept = 0;
+        let mut low = list.low().get(self.span.clone()).unwrap_or_default();
+        let mut rows = unpack_nibbles(list.nibbles(), &self.span, rows);
+        let first = (window.base / 256) as usize;
+        let mut before = self.span.start;
+        let places = (window.base..).step_by(256).zip(bars).zip(window.classes.as_chunks::<256>().0);
+        for (bucket, ((base, bar), classes)) in places.take(window.buckets()).enumerate() {
+            let next = list.offset(first + bucket + 1) as usize;
+            let (Some((own, rest)), Some((own_rows, rest_rows))) =
+                (low.split_at_checked(next - before), rows.split_at_checked(next - before))
+            else {
+                break;
+            };
+            for (byte, row) in own.iter().zip(own_rows) {
+                let bound = value(values, *row, classes[usize::from(*byte)]);
+                if let Some(slot) = slots.get_mut(kept) {
+                    *slot = Candidate { ordinal: base | u32::from(*byte), bound };
+                }
+                kept += usize::from(bound >= *bar);
+            }
+            (low, rows, before) = (rest, rest_rows, next);
+        }
+        out.truncate(from + kept);
+        true
+    }
+
     /// Adds to `reach` what the list can add at most to a leaf of each bucket of the window.
     pub fn add_reach(&self, window: &Window<'_>, reach: &mut [u32; BUCKETS]) {
         let buckets = &mut reach[..window.buckets()];

@@ -36,6 +36,7 @@ pub use options::FieldWeights;
 pub use options::MAX_TERMS;
 pub use options::SearchOptions;
 pub use options::WeightedTerm;
+pub(super) use plan::BATCH;
 pub(super) use plan::Order;
 pub(super) use plan::Plan;
 pub(super) use plan::Share;

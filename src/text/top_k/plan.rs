@@ -15,6 +15,7 @@ use crate::format::text::BUILT_B;
 use crate::format::text::BUILT_K1;
 use crate::format::text::Bounds;
 use crate::format::text::NO_CLASS;
+use crate::kernels::Candidate;
 use crate::kernels::VALUES;
 use crate::kernels::Values;
 use crate::text::Scored;
@@ -27,6 +28,9 @@ pub struct Share<'a> {
     /// titles above them.
     pub lists: Vec<List<'a>>,
 }
+
+/// Leaves that are scored at once.
+pub const BATCH: usize = 16;
 
 /// A query made ready.
 pub struct Plan<'a> {
@@ -112,25 +116,77 @@ impl<'a> Plan<'a> {
         Some(Lower::new(&self.formula, self.lists, share.segment.is_full, high))
     }
 
-    /// The leaf `ordinal` of `share` with its exact score; `None` past the last leaf.
+    /// Writes the exact scores of the leaves `ordinals` of `share` to `scores`, at most [`BATCH`]; what is written
+    /// for an ordinal behind the last leaf means nothing.
+    ///
+    /// One list is asked for all leaves before the next is, for lookups that do not wait for each other.
     ///
     /// # Errors
     ///
     /// `Corrupt` if a list is damaged.
-    pub fn score(&self, share: &Share<'_>, order: &Order, ordinal: u32) -> Result<Option<Scored>> {
-        let Some((node, len)) = share.segment.leaf(ordinal, &self.formula) else { return Ok(None) };
-        let mut score = 0.0;
+    pub fn scores(
+        &self,
+        share: &Share<'_>,
+        order: &Order,
+        ordinals: &[u32],
+        scores: &mut [f32; BATCH],
+    ) -> Result<()> {
+        let mut lens = [0.0; BATCH];
+        for (len, ordinal) in lens.iter_mut().zip(ordinals) {
+            *len = share.segment.len(*ordinal, &self.formula);
+        }
+        scores.fill(0.0);
         for (term, weight) in self.terms.iter().enumerate() {
-            let freq = |table: usize| match order.place(table) {
-                Some(at) => share.lists[at].freq(ordinal),
-                None => Ok(0),
-            };
-            let (body, title) = (freq(2 * term)?, freq(2 * term + 1)?);
-            if body > 0 || title > 0 {
-                score += weight.of_weighted(self.formula.term_freq(body, u64::from(title)), len);
+            let (mut body, mut title) = ([0; BATCH], [0; BATCH]);
+            for (table, freqs) in [(2 * term, &mut body), (2 * term + 1, &mut title)] {
+                if let Some(at) = order.place(table) {
+                    for (freq, ordinal) in freqs.iter_mut().zip(ordinals) {
+                        *freq = share.lists[at].freq(*ordinal)?;
+                    }
+                }
+            }
+            let freqs = body.iter().zip(&title).take(ordinals.len());
+            for ((score, len), (body, title)) in scores.iter_mut().zip(&lens).zip(freqs) {
+                if *body > 0 || *title > 0 {
+                    *score += weight.of_weighted(self.formula.term_freq(*body, u64::from(*title)), *len);
+                }
             }
         }
-        Ok(Some(Scored { node, score }))
+        Ok(())
+    }
+
+    /// Scores the leaves of `candidates`, as long as they reach the bar, and takes them in.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if a list is damaged.
+    pub fn take_in(
+        &self,
+        share: &Share<'_>,
+        order: &Order,
+        candidates: &[Candidate],
+        best: &mut Best,
+    ) -> Result<()> {
+        let mut scores = [0.0; BATCH];
+        for batch in candidates.chunks(BATCH) {
+            let reach = batch.iter().take_while(|candidate| u32::from(candidate.bound) >= best.bar).count();
+            let mut ordinals = [0; BATCH];
+            for (ordinal, candidate) in ordinals.iter_mut().zip(batch) {
+                *ordinal = candidate.ordinal;
+            }
+            self.scores(share, order, &ordinals[..reach], &mut scores)?;
+            for (ordinal, score) in ordinals[..reach].iter().zip(scores) {
+                if best.admits(score)
+                    && let Some(node) = share.segment.node(*ordinal)
+                {
+                    best.push(Scored { node, score });
+                }
+            }
+            if reach < batch.len() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// How many terms there are.
