@@ -27,6 +27,7 @@ mod live;
 mod merge;
 mod reader;
 mod search;
+mod statistics;
 mod stop;
 mod tally;
 #[cfg(test)]

@@ -6,3 +6,4 @@ mod oracle;
 mod positions;
 mod scores;
 mod support;
+mod top_k;
