@@ -3,5 +3,7 @@
 mod analysis;
 mod damage;
 mod oracle;
+mod positions;
 mod scores;
 mod support;
+mod top_k;
