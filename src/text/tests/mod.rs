@@ -2,6 +2,8 @@
 
 mod analysis;
 mod damage;
+mod fields;
 mod oracle;
+mod phrases;
 mod scores;
 mod support;
