@@ -26,7 +26,7 @@ fn file<'a>(
     let mut write = db.begin_write().expect("writable");
     for (key, title, text) in texts {
         let mut document = Document::new(key, title);
-        document.text = text.to_owned();
+        text.clone_into(&mut document.text);
         let span = Span::new(0, u32::try_from(text.len()).expect("a short text"));
         document.nodes.push(Node { span, ..Node::new(Some(0), NodeKind::Text) });
         write.insert_document(&document).expect("sound");
