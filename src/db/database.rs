@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::texts::content_hash;
 use super::read::{Caches, ReadTransaction, State};
 use super::prepared::PreparedDocument;
 use super::write::WriteTransaction;
@@ -323,7 +324,13 @@ impl Database {
     ///
     /// `InvalidInput` as [`Document::validate`].
     pub fn prepare(&self, document: Document) -> Result<PreparedDocument> {
-        PreparedDocument::new(document, self.shared.counter.as_ref())
+        let hash = content_hash(&document);
+        self.prepare_hashed(document, hash)
+    }
+
+    /// As [`prepare`](Self::prepare), for a document whose hash is known.
+    pub(crate) fn prepare_hashed(&self, document: Document, hash: [u8; 32]) -> Result<PreparedDocument> {
+        PreparedDocument::new(document, hash, self.shared.counter.as_ref())
     }
 
     /// The counter whose tokens are the unit of this file.

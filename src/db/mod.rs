@@ -38,5 +38,6 @@ pub use dump::DumpOptions;
 pub use prepared::PreparedDocument;
 pub use read::{DocumentInfo, Norms, ReadTransaction, Roots, VectorSpace};
 pub use stats::Stats;
+pub(crate) use texts::content_hash;
 pub use verify::{Verification, VerifyOptions};
 pub use write::{Upsert, WriteTransaction};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::texts;
 use crate::error::Result;
 use crate::format::document::{TEXT_BLOCK_BYTES, encode_text_block};
 use crate::format::tree;
@@ -24,10 +23,9 @@ struct Prepared {
 }
 
 impl PreparedDocument {
-    pub(super) fn new(document: Document, counter: &dyn TokenCounter) -> Result<Self> {
+    pub(super) fn new(document: Document, hash: [u8; 32], counter: &dyn TokenCounter) -> Result<Self> {
         let columns = document.columns(counter)?;
         let archive = tree::encode(&columns)?;
-        let hash = texts::content_hash(&document);
         let blocks = document.text.as_bytes().chunks(TEXT_BLOCK_BYTES).map(encode_text_block).collect();
         Ok(Self(Arc::new(Prepared { document, columns, hash, archive, blocks })))
     }

@@ -113,7 +113,7 @@ pub(super) fn scan_records(
 
 /// SHA-256 of what makes `document` another document: everything an insert stores but its source, so that
 /// loading it from another folder is no change.
-pub(super) fn content_hash(document: &Document) -> [u8; 32] {
+pub(crate) fn content_hash(document: &Document) -> [u8; 32] {
     let mut hasher = Sha256::new();
     let mut string = |text: &str| {
         hasher.update((text.len() as u64).to_le_bytes());

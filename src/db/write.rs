@@ -136,7 +136,7 @@ impl WriteTransaction {
                 format!("there is a document {:?} already ({id}); replace it with an upsert", document.key),
             ));
         }
-        self.insert(&PreparedDocument::new(document.clone(), self.shared.counter.as_ref())?)
+        self.insert(&self.prepared(document)?)
     }
 
     /// Whether the document that has `document`'s key has its content too.
@@ -145,13 +145,16 @@ impl WriteTransaction {
     ///
     /// `Corrupt` or `Io`.
     pub fn is_unchanged(&self, document: &Document) -> Result<bool> {
-        self.has_content(&document.key, || texts::content_hash(document))
+        match self.document_by_key(&document.key)? {
+            Some(old) => Ok(self.record(old)?.content_hash == texts::content_hash(document)),
+            None => Ok(false),
+        }
     }
 
-    /// Whether there is a document that has `key`, and content of this hash.
-    fn has_content(&self, key: &str, hash: impl FnOnce() -> [u8; 32]) -> Result<bool> {
+    /// Whether there is a document that has `key` and content of this hash.
+    pub(crate) fn has_content(&self, key: &str, hash: &[u8; 32]) -> Result<bool> {
         match self.document_by_key(key)? {
-            Some(old) => Ok(self.record(old)?.content_hash == hash()),
+            Some(old) => Ok(self.record(old)?.content_hash == *hash),
             None => Ok(false),
         }
     }
@@ -186,8 +189,12 @@ impl WriteTransaction {
         {
             return Ok(Upsert::Unchanged(old));
         }
-        let prepared = PreparedDocument::new(document.clone(), self.shared.counter.as_ref())?;
-        self.upsert_prepared(&prepared)
+        self.upsert_prepared(&self.prepared(document)?)
+    }
+
+    fn prepared(&self, document: &Document) -> Result<PreparedDocument> {
+        let hash = texts::content_hash(document);
+        PreparedDocument::new(document.clone(), hash, self.shared.counter.as_ref())
     }
 
     /// Takes the document that has `key` away; whether there was one.
