@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::prepared::PreparedDocument;
-use super::segments::{Fresh, send};
+use super::segments::Fresh;
 use super::spill::{Spill, Spilled};
 use crate::error::Result;
 use crate::ids::{NodeId, NodeRange};
@@ -123,7 +123,7 @@ fn spill_segment(spill: &Spill, builder: SegmentBuilder) -> Result<Option<Spille
     if builder.is_empty() {
         return Ok(None);
     }
-    spill.add(|sink| send(&builder.finish()?, sink)).map(Some)
+    spill.add(|sink| builder.finish_into(sink)).map(Some)
 }
 
 /// Cuts `documents` into groups of about `share` bytes.

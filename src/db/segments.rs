@@ -1,5 +1,6 @@
 //! Index segments in the file: where their chunks come from, and what a commit does with them.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -12,45 +13,39 @@ use super::spill::{Spill, Spilled, SpilledChunks};
 use super::tiers::{Size, plan};
 use crate::error::Result;
 use crate::format::manifest::{Manifest, SegmentEntry};
-use crate::format::text::{PART, SEGMENT, SegmentHeader};
+use crate::format::text::{CHUNK_BYTES, PART, SEGMENT, SegmentHeader};
 use crate::format::{codec, key};
 use crate::ids::SegmentId;
 use crate::storage::{Batch, Snapshot};
-use crate::text::{PartSource, SegmentParts, SegmentReader, merge};
+use crate::text::{PartSink, PartSource, SegmentReader, merge};
 
-/// Chunk of a segment: segment, part, index.
-pub(super) type ChunkKey = (u32, u8, u32);
+/// What of a segment is kept decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kept {
+    /// A chunk: segment, part, index.
+    Chunk(u32, u8, u32),
+    /// A list that was put together from several chunks: segment, part, offset.
+    List(u32, u8, u64),
+}
 
-/// Decoded chunks, at most a number of bytes of them.
-pub(super) type ChunkCache = Cache<ChunkKey, Arc<[u8]>, Bytes>;
+/// Chunks and lists of segments, at most a number of bytes of them.
+pub(super) type ChunkCache = Cache<Kept, Arc<[u8]>, Bytes>;
 
-/// Weighs a chunk by its length.
+/// Weighs what is kept by its length.
 #[derive(Clone)]
 pub(super) struct Bytes;
 
-impl Weighter<ChunkKey, Arc<[u8]>> for Bytes {
-    fn weight(&self, _: &ChunkKey, chunk: &Arc<[u8]>) -> u64 {
-        chunk.len() as u64 + 64
+impl Weighter<Kept, Arc<[u8]>> for Bytes {
+    fn weight(&self, _: &Kept, bytes: &Arc<[u8]>) -> u64 {
+        bytes.len() as u64 + 64
     }
 }
 
-/// A cache that holds at most `bytes`.
+/// A cache that holds at most `bytes`. Chunks and lists share the room: what is used stays.
 pub(super) fn chunk_cache(bytes: usize) -> ChunkCache {
-    let capacity = (bytes >> 16).max(16);
+    // The cache is cut into shards by the number of items, and a list must fit into one shard.
+    let capacity = (bytes / CHUNK_BYTES).max(16);
     Cache::with_weighter(capacity, bytes as u64, Bytes)
-}
-
-/// Takes the chunks of a segment.
-pub(super) trait PartSink {
-    fn chunk(&mut self, part: u8, index: u32, payload: &[u8]) -> Result<()>;
-}
-
-/// Hands `parts` to `sink`; gives their header.
-pub(super) fn send(parts: &SegmentParts, sink: &mut dyn PartSink) -> Result<SegmentHeader> {
-    for (part, index, payload) in &parts.chunks {
-        sink.chunk(*part, *index, payload)?;
-    }
-    Ok(parts.header.clone())
 }
 
 /// That a chunk is not there.
@@ -64,34 +59,76 @@ pub(super) struct SnapshotChunks {
     pub(super) cache: Arc<ChunkCache>,
 }
 
-impl PartSource for SnapshotChunks {
-    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
-        let id = (segment.0, part, index);
-        if let Some(chunk) = self.cache.get(&id) {
-            return Ok(chunk);
-        }
+impl SnapshotChunks {
+    fn read(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
         let key = key::three(segment.0, part, index);
         let chunk = self.snapshot.get(&PART, &key, |payload| Ok(Arc::<[u8]>::from(payload)))?;
-        let chunk = chunk.ok_or_else(|| missing(segment, part, index))?;
-        self.cache.insert(id, Arc::clone(&chunk));
-        Ok(chunk)
+        chunk.ok_or_else(|| missing(segment, part, index))
     }
 }
 
-/// Chunks of a write transaction and of what it has spilled. The last chunk of each part is kept: merging reads
-/// lists in the order in which they lie.
+impl PartSource for SnapshotChunks {
+    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
+        let id = Kept::Chunk(segment.0, part, index);
+        if let Some(chunk) = self.cache.get(&id) {
+            return Ok(chunk);
+        }
+        let chunk = self.read(segment, part, index)?;
+        self.cache.insert(id, Arc::clone(&chunk));
+        Ok(chunk)
+    }
+
+    fn list(
+        &self,
+        segment: SegmentId,
+        part: u8,
+        offset: u64,
+        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
+    ) -> Result<Arc<[u8]>> {
+        let id = Kept::List(segment.0, part, offset);
+        if let Some(list) = self.cache.get(&id) {
+            return Ok(list);
+        }
+        let list = read(&PassingChunks(self))?;
+        self.cache.insert(id, Arc::clone(&list));
+        Ok(list)
+    }
+}
+
+/// Chunks that are needed to put a list together: the list is kept, so they need not be.
+struct PassingChunks<'a>(&'a SnapshotChunks);
+
+impl PartSource for PassingChunks<'_> {
+    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
+        let kept = self.0.cache.get(&Kept::Chunk(segment.0, part, index));
+        kept.map_or_else(|| self.0.read(segment, part, index), Ok)
+    }
+
+    fn list(
+        &self,
+        _: SegmentId,
+        _: u8,
+        _: u64,
+        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
+    ) -> Result<Arc<[u8]>> {
+        read(self)
+    }
+}
+
+/// Chunks of a write transaction and of what it has spilled. A merge reads each part from front to back, so the
+/// last chunk of each segment and part is at hand.
 struct CommitChunks<'a> {
     batch: &'a Batch,
     spilled: SpilledChunks<'a>,
-    last: Mutex<Vec<(ChunkKey, Arc<[u8]>)>>,
+    last: Mutex<BTreeMap<(u32, u8), (u32, Arc<[u8]>)>>,
 }
 
 impl PartSource for CommitChunks<'_> {
     fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
-        let id = (segment.0, part, index);
         let mut last = self.last.lock();
-        let place = last.iter().position(|((segment, part, _), _)| (*segment, *part) == (id.0, id.1));
-        if let Some((_, chunk)) = place.and_then(|at| last.get(at)).filter(|(known, _)| *known == id) {
+        if let Some((at, chunk)) = last.get(&(segment.0, part))
+            && *at == index
+        {
             return Ok(Arc::clone(chunk));
         }
         let chunk = if self.spilled.holds(segment) {
@@ -101,12 +138,18 @@ impl PartSource for CommitChunks<'_> {
             let chunk = self.batch.get(&PART, &key, |payload| Ok(Arc::<[u8]>::from(payload)))?;
             chunk.ok_or_else(|| missing(segment, part, index))?
         };
-        let entry = (id, Arc::clone(&chunk));
-        match place.and_then(|at| last.get_mut(at)) {
-            Some(place) => *place = entry,
-            None => last.push(entry),
-        }
+        last.insert((segment.0, part), (index, Arc::clone(&chunk)));
         Ok(chunk)
+    }
+
+    fn list(
+        &self,
+        _: SegmentId,
+        _: u8,
+        _: u64,
+        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
+    ) -> Result<Arc<[u8]>> {
+        read(self)
     }
 }
 
@@ -233,7 +276,7 @@ impl Commit<'_> {
                     readers.push(SegmentReader::open(SpilledChunks::id(at), &one.header, &self.chunks)?);
                 }
                 let readers: Vec<&SegmentReader> = readers.iter().collect();
-                send(&merge(&readers, &self.chunks, self.deleted)?, &mut sink)?
+                merge(&readers, &self.chunks, self.deleted, &mut sink)?
             }
         };
         for entry in old {

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::segments::{PartSink, missing};
+use super::segments::missing;
 use crate::error::{Error, Result};
 use crate::format::text::SegmentHeader;
 use crate::ids::SegmentId;
-use crate::text::PartSource;
+use crate::text::PartSink;
 
 /// Bytes that are kept in memory before there is a file.
 const MEMORY_BYTES: usize = 4 << 20;
@@ -153,10 +153,9 @@ impl SpilledChunks<'_> {
     pub(super) fn holds(&self, segment: SegmentId) -> bool {
         self.segments.len() > (u32::MAX - segment.0) as usize
     }
-}
 
-impl PartSource for SpilledChunks<'_> {
-    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
+    /// As [`PartSource::part`](crate::text::PartSource::part).
+    pub(super) fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
         let spilled = self.segments.get((u32::MAX - segment.0) as usize);
         let place = spilled.and_then(|spilled| spilled.chunks.get(&(part, index)));
         self.spill.get(*place.ok_or_else(|| missing(segment, part, index))?)

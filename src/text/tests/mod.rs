@@ -3,5 +3,6 @@
 mod analysis;
 mod damage;
 mod oracle;
+mod positions;
 mod scores;
 mod support;
