@@ -396,6 +396,15 @@ impl WriteTransaction {
         Ok(())
     }
 
+    fn put_deleted(&mut self) -> Result<()> {
+        self.deleted.optimize();
+        let mut bitmap = Vec::with_capacity(self.deleted.serialized_size());
+        self.deleted
+            .serialize_into(&mut bitmap)
+            .map_err(|error| Error::io("encode", "the bitmap of deleted nodes", error))?;
+        self.batch.put(&DELETED, DELETED_KEY, &bitmap)
+    }
+
     /// Documents in the file, with those of this transaction.
     #[must_use]
     pub fn document_count(&self) -> u32 {
@@ -427,12 +436,9 @@ impl WriteTransaction {
             MANIFEST_KEY,
             &codec::seal(&MANIFEST, MANIFEST_KEY, &self.manifest)?,
         )?;
-        self.deleted.optimize();
-        let mut bitmap = Vec::with_capacity(self.deleted.serialized_size());
-        self.deleted
-            .serialize_into(&mut bitmap)
-            .map_err(|error| Error::io("encode", "the bitmap of deleted nodes", error))?;
-        self.batch.put(&DELETED, DELETED_KEY, &bitmap)?;
+        if self.has_removed || self.counters.commits == 0 {
+            self.put_deleted()?;
+        }
         self.counters.commits += 1;
         self.batch.put_value(&META, COUNTERS_KEY, &codec::seal(&META, COUNTERS_KEY, &self.counters)?)?;
         // A cached state of before must not pin its pages, nor be handed out again.

@@ -51,7 +51,7 @@ mod tests {
 
             assert!(done.is_ok() && items.iter().copied().eq(1..=100));
             let failed = in_parallel(&mut items, threads, |item| match *item {
-                item if item % 30 == 0 => Err(Error::invalid(item)),
+                item if item % 30 == 0 => Err(Error::invalid(item.to_string())),
                 _ => Ok(()),
             });
             assert!(failed.expect_err("30, 60 and 90 fail").to_string().contains("30"));
