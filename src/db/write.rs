@@ -396,15 +396,6 @@ impl WriteTransaction {
         Ok(())
     }
 
-    fn put_deleted(&mut self) -> Result<()> {
-        self.deleted.optimize();
-        let mut bitmap = Vec::with_capacity(self.deleted.serialized_size());
-        self.deleted
-            .serialize_into(&mut bitmap)
-            .map_err(|error| Error::io("encode", "the bitmap of deleted nodes", error))?;
-        self.batch.put(&DELETED, DELETED_KEY, &bitmap)
-    }
-
     /// Documents in the file, with those of this transaction.
     #[must_use]
     pub fn document_count(&self) -> u32 {
@@ -437,7 +428,7 @@ impl WriteTransaction {
             &codec::seal(&MANIFEST, MANIFEST_KEY, &self.manifest)?,
         )?;
         if self.has_removed || self.counters.commits == 0 {
-            self.put_deleted()?;
+            put_deleted(&self.batch, &mut self.deleted)?;
         }
         self.counters.commits += 1;
         self.batch.put_value(&META, COUNTERS_KEY, &codec::seal(&META, COUNTERS_KEY, &self.counters)?)?;
@@ -448,6 +439,16 @@ impl WriteTransaction {
         *state = None;
         done
     }
+}
+
+/// Stores the bitmap of deleted nodes.
+fn put_deleted(batch: &Batch, deleted: &mut RoaringBitmap) -> Result<()> {
+    deleted.optimize();
+    let mut bitmap = Vec::with_capacity(deleted.serialized_size());
+    deleted
+        .serialize_into(&mut bitmap)
+        .map_err(|error| Error::io("encode", "the bitmap of deleted nodes", error))?;
+    batch.put(&DELETED, DELETED_KEY, &bitmap)
 }
 
 /// The bitmap of deleted nodes in the payload of its record.
