@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser, Subcommand};
 
 use crate::report::Outcome;
@@ -117,6 +117,14 @@ fn run(command: Command) -> Result<ExitCode> {
 /// Runs `suites` and shows what came of them. The exit code is 1 if anything failed; a goal that is not met is a
 /// result, not a failure.
 fn compare(suites: &[Box<dyn Suite>], common: Common, budget: u64) -> Result<ExitCode> {
+    let known: Vec<&str> = suites.iter().flat_map(|suite| suite.engines()).copied().collect();
+    for name in &common.only {
+        ensure!(
+            known.contains(&name.as_str()),
+            "there is no engine {name:?}; there are {}",
+            known.join(", ")
+        );
+    }
     let mut json = common.json.as_deref().map(create).transpose()?;
     let parent = common.scratch.unwrap_or_else(std::env::temp_dir);
     let scratch = tempfile::Builder::new()

@@ -48,6 +48,9 @@ impl Settings {
 pub trait Suite {
     fn name(&self) -> &'static str;
 
+    /// The engines that can take part.
+    fn engines(&self) -> &'static [&'static str];
+
     /// Everything. An engine that fails is told in the outcome; an error ends the suite.
     fn run(&self, settings: &Settings) -> Result<Outcome>;
 }

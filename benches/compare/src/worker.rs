@@ -94,6 +94,13 @@ impl Worker {
     /// What became of a worker whose pipes are closed.
     fn death(&mut self) -> anyhow::Error {
         self.input = None;
+        for _ in 0..100 {
+            if matches!(self.child.try_wait(), Ok(None)) {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        // One that closed its pipes and lives on is of no more use.
+        let _ = self.child.kill();
         match self.child.wait() {
             Ok(status) => anyhow!("engine {}: its worker ended with {status}", self.engine),
             Err(error) => anyhow!("engine {}: its worker is lost: {error}", self.engine),
