@@ -155,7 +155,7 @@ fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     for line in lines() {
         let mut shown = String::new();
         for (cell, width) in line.iter().zip(&widths) {
-            let is_number = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            let is_number = cell == "-" || cell.parse::<f64>().is_ok();
             let _ =
                 if is_number { write!(shown, "{cell:>width$}  ") } else { write!(shown, "{cell:<width$}  ") };
         }

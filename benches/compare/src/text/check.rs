@@ -211,7 +211,7 @@ mod tests {
     fn the_right_answer_is_right_and_whole() {
         let case = case(Kind::Any, "d");
 
-        let verdict = verdict(&case, &[(4, 1.013_696_3), (0, 0.770_409_17)], Claim::Exact);
+        let verdict = verdict(&case, &[(4, 1.013_700_6), (0, 0.770_412_5)], Claim::Exact);
 
         assert_eq!((verdict.queries, verdict.wrong, verdict.recall), (1, 0, Some(1.0)), "{verdict:?}");
     }
@@ -220,14 +220,14 @@ mod tests {
     fn a_wrong_score_a_wrong_order_and_a_lost_passage_are_found() {
         let case = case(Kind::Any, "d");
         for hits in [
-            &[(4, 1.02), (0, 0.770_409_17)][..],
-            &[(0, 0.770_409_17), (4, 1.013_696_3)],
-            &[(4, 1.013_696_3)],
-            &[(4, 1.013_696_3), (4, 1.013_696_3)],
+            &[(4, 1.02), (0, 0.770_412_5)][..],
+            &[(0, 0.770_412_5), (4, 1.013_700_6)],
+            &[(4, 1.013_700_6)],
+            &[(4, 1.013_700_6), (4, 1.013_700_6)],
         ] {
             assert_eq!(verdict(&case, hits, Claim::Exact).wrong, 1, "{hits:?}");
         }
-        assert_eq!(verdict(&case, &[(4, 1.013_696_3)], Claim::Exact).recall, Some(0.5));
+        assert_eq!(verdict(&case, &[(4, 1.013_700_6)], Claim::Exact).recall, Some(0.5));
     }
 
     #[test]

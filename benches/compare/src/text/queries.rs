@@ -44,7 +44,9 @@ impl Filter {
 
     /// Whether passage `at` passes: scattered over the corpus, 1 in 100 or 10 in 100.
     pub const fn passes(self, at: u32) -> bool {
-        let slot = ((at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % 100;
+        let mixed = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let slot = (mixed ^ (mixed >> 27)) % 100;
         match self {
             Self::One => slot == 0,
             Self::Ten => slot < 10,
