@@ -42,6 +42,7 @@ pub enum Bound {
 
 /// A ratio of medians that one run reached, beside what it should be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the schema of the results names them")]
 pub struct Goal {
     pub goal: String,
     /// `null` if one of the two sides is missing; the goal is not met then.

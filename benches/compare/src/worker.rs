@@ -191,7 +191,7 @@ mod tests {
         Worker::start(engine, command, patience).expect("there is a shell")
     }
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     #[test]
     fn a_worker_answers_line_by_line_and_ends_at_the_farewell() {

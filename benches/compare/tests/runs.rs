@@ -89,7 +89,7 @@ fn a_worker_that_lost_its_parent_removes_its_folder_and_ends() {
 #[cfg(target_os = "linux")]
 fn worker_of(engine: &str, scratch: &Path) -> Option<String> {
     let wanted = format!("worker\0text\0{engine}\0{}", scratch.display());
-    std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()).find_map(|entry| {
+    std::fs::read_dir("/proc").ok()?.filter_map(Result::ok).find_map(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).ok()?;
         let name = entry.file_name().to_string_lossy().into_owned();
         String::from_utf8_lossy(&line).contains(&wanted).then_some(name)

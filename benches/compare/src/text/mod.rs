@@ -362,18 +362,13 @@ impl Field<'_> {
         let name = engine.worker.engine().to_owned();
         let verdict = verdicts.iter().find(|verdict| verdict.engine == name && verdict.case == case.name);
         let all = case.queries.len();
-        let mut note = if run.queries < all {
-            format!("too slow: the first {} of {all} queries; ", run.queries)
-        } else {
-            String::new()
+        let slow =
+            (run.queries < all).then(|| format!("too slow: the first {} of {all} queries; ", run.queries));
+        let checked = match verdict {
+            Some(verdict) if verdict.wrong > 0 => format!("{} of {} WRONG", verdict.wrong, verdict.queries),
+            Some(verdict) => format!("{} checked", verdict.queries),
+            None => "not checked".to_owned(),
         };
-        match verdict {
-            Some(verdict) if verdict.wrong > 0 => {
-                note += &format!("{} of {} WRONG", verdict.wrong, verdict.queries)
-            }
-            Some(verdict) => note += &format!("{} checked", verdict.queries),
-            None => note += "not checked",
-        }
         self.outcome.rows.push(Row {
             engine: name,
             case: format!("{}{manner}", case.name),
@@ -383,7 +378,7 @@ impl Field<'_> {
             cpu_ms: Some(run.cpu_ms()),
             recall: verdict.and_then(|verdict| verdict.recall),
             rss_mb: engine.memory_mb(),
-            note,
+            note: slow.unwrap_or_default() + &checked,
             ..self.base.clone()
         });
         if manner.is_empty() {
