@@ -1,8 +1,9 @@
 //! What the main operations cost.
 //!
 //! Corpus: the country profiles of `examples/data`, by the default counter and analyzer, with the built-in
-//! embedder; for the flat scan 100,000 x 384 floats from a fixed seed. Ranks are exact throughout, so recall
-//! against the definition is 1 by construction. One thread. Figures: `docs/measurements.md`.
+//! embedder; for the flat scan 100,000 x 384 floats, for the best of many 100,000 passages of 80 words, both from
+//! a fixed seed. Ranks are exact throughout, so recall against the definition is 1 by construction. One thread.
+//! Figures: `docs/measurements.md`.
 //!
 //! Run with `cargo bench`; one of them with `cargo bench -- ask`.
 
@@ -13,12 +14,16 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use evdb::ingest::{Loader, SpaceEmbedder};
 use evdb::methods::bear::{Bear, Request};
-use evdb::model::Embedder;
-use evdb::providers::StaticEmbedder;
+use evdb::model::{Embedder, TokenCounter};
+use evdb::providers::{BpeCounter, StaticEmbedder};
 use evdb::query::{Format, Question, QuestionVector};
+use evdb::text::{
+    NodeTerms, PartSource, SearchOptions, SegmentBuilder, SegmentReader, TextIndex, WeightedTerm,
+};
 use evdb::tree::expansion::Expansion;
+use evdb::tree::{Node, NodeKind};
 use evdb::vector::Metric;
-use evdb::{Budget, Database, Document, Span};
+use evdb::{Budget, Database, Document, NodeId, SegmentId, Span};
 
 const QUESTION: &str = "How long is the border between Poland and Ukraine, and what do they trade?";
 
@@ -49,13 +54,93 @@ fn question_vector() -> Vec<f32> {
     vector
 }
 
-/// Documents, trees, texts, index and vectors into a file in memory; bytes of text a second.
+/// Four bytes a token: counting that costs nothing.
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+
+    fn fingerprint(&self) -> &'static str {
+        "quarters"
+    }
+}
+
+/// Documents of sections of passages, whose words follow Zipf's law over 50,000; about four million bytes.
+fn passages() -> Vec<Document> {
+    let mut state = 1_u64;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        f64::from(u32::try_from(state >> 33).expect("31 bits")) / f64::from(1_u32 << 31)
+    };
+    let mut document = |number: usize| {
+        let mut document = Document::new(format!("d{number}"), "Passages");
+        for passage in 0..20 {
+            if passage % 5 == 0 {
+                document.nodes.push(Node {
+                    title: format!("Section {passage}"),
+                    ..Node::new(Some(0), NodeKind::Section)
+                });
+            }
+            let start = document.text.len();
+            for _ in 0..80 {
+                // The inverse of a distribution whose density falls with the rank.
+                let rank = 50_000_f64.powf(uniform());
+                document.text.push_str(&format!("w{rank:.0} "));
+            }
+            let [start, end] = [start, document.text.len()].map(|at| u32::try_from(at).expect("short"));
+            let section = document.nodes.iter().rposition(|node| node.kind == NodeKind::Section);
+            let parent = section.map(|at| u32::try_from(at).expect("few nodes"));
+            document.nodes.push(Node { span: Span::new(start, end), ..Node::new(parent, NodeKind::Text) });
+        }
+        document
+    };
+    (0..500).map(&mut document).collect()
+}
+
+/// Into a file in memory, bytes of text a second: documents, trees, texts, index and vectors of the profiles;
+/// without vectors and with counting that costs nothing, passages, on one thread and on two, and on one with
+/// memory for little, so that the index is laid aside in parts.
 fn bench_build(c: &mut Criterion) {
     let bytes = profiles().iter().map(|path| path.metadata().expect("a file").len()).sum();
     build(); // the counter's vocabulary is loaded once
     let mut group = c.benchmark_group("build");
     group.sample_size(10).throughput(Throughput::Bytes(bytes));
     group.bench_function("country profiles", |b| b.iter(build));
+    let passages = passages();
+    let bytes = passages.iter().map(|document| document.text.len() as u64).sum();
+    group.throughput(Throughput::Bytes(bytes));
+    for (name, threads, memory) in
+        [("passages", 1, 256 << 20), ("passages, 2 threads", 2, 256 << 20), ("passages, 2 MiB", 1, 2 << 20)]
+    {
+        group.bench_function(name, |b| {
+            b.iter_batched(
+                || passages.clone(),
+                |passages| {
+                    let builder = Database::builder().token_counter(Arc::new(Quarters));
+                    let db = builder.write_memory_bytes(memory).in_memory().expect("memory");
+                    let mut loader = Loader::new(&db).threads(threads);
+                    passages.into_iter().for_each(|document| loader.add(document).expect("sound"));
+                    loader.finish().expect("it is written");
+                    db
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+/// Tokens of the profiles, as the default counter counts them; bytes a second.
+fn bench_count(c: &mut Criterion) {
+    let texts = profiles().into_iter().map(|path| std::fs::read_to_string(path).expect("text"));
+    let text: String = texts.collect();
+    let mut group = c.benchmark_group("count");
+    group.sample_size(20).throughput(Throughput::Bytes(text.len() as u64));
+    for counter in [BpeCounter::o200k(), BpeCounter::cl100k()] {
+        group.bench_function(counter.fingerprint(), |b| b.iter(|| counter.count(black_box(&text))));
+    }
     group.finish();
 }
 
@@ -67,9 +152,86 @@ fn bench_text_search(c: &mut Criterion) {
     for (name, question) in [("2 words", "Kilimanjaro Tanzania"), ("question", QUESTION)] {
         group.bench_function(name, |b| {
             b.iter(|| {
-                let terms = read.analyzer().distinct_terms(black_box(question));
+                let terms = read.analyzers().distinct_terms(black_box(question));
                 read.text_index().search(&terms, None, 10).expect("a sound index")
             });
+        });
+    }
+    group.finish();
+}
+
+/// A segment of passages in memory.
+struct Passages(std::collections::BTreeMap<(u8, u32), Arc<[u8]>>);
+
+impl PartSource for Passages {
+    fn part(&self, _: SegmentId, part: u8, index: u32) -> evdb::Result<Arc<[u8]>> {
+        Ok(Arc::clone(self.0.get(&(part, index)).expect("a chunk that was built")))
+    }
+
+    fn list(
+        &self,
+        _: SegmentId,
+        _: u8,
+        _: u64,
+        read: &mut dyn FnMut(&dyn PartSource) -> evdb::Result<Arc<[u8]>>,
+    ) -> evdb::Result<Arc<[u8]>> {
+        read(self)
+    }
+}
+
+/// 100,000 passages of 80 words from a vocabulary of 50,000, the word of rank r drawn in proportion to 1 / r.
+fn passages() -> TextIndex {
+    const LEAVES: u32 = 100_000;
+    let mut builder = SegmentBuilder::new();
+    let root = NodeId(1);
+    let at = |node: u32, is_leaf: bool| NodeTerms {
+        node: NodeId(node),
+        parent: if is_leaf { root } else { NodeId(0) },
+        last: if is_leaf { NodeId(node) } else { NodeId(LEAVES + 1) },
+        kind: 1,
+        level: u8::from(is_leaf),
+        is_leaf,
+    };
+    builder.add_node(at(1, false), std::iter::empty::<(&str, u32)>()).expect("a root");
+    let mut state = 1_u64;
+    let mut word = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let uniform = f64::from(u32::try_from(state >> 32).expect("32 bits")) / f64::from(u32::MAX);
+        format!("w{}", 50_000_f64.powf(uniform).floor())
+    };
+    for node in 2..=LEAVES + 1 {
+        builder.add_node(at(node, true), (0..80).map(|position| (word(), position))).expect("a leaf");
+    }
+    let parts = builder.finish().expect("a segment");
+    let chunks = parts.chunks.into_iter().map(|(part, index, bytes)| ((part, index), bytes.into()));
+    let source = Passages(chunks.collect());
+    let reader = SegmentReader::open(SegmentId(1), &parts.header, &source).expect("a sound segment");
+    TextIndex::new(vec![Arc::new(reader)], Arc::default(), Arc::new(source)).expect("one segment")
+}
+
+/// The ten best of 100,000 passages: words of ranks that questions have, any or all of them, and with a filter.
+fn bench_top_k(c: &mut Criterion) {
+    let index = passages();
+    let questions: [(&str, &[&str]); 3] = [
+        ("3 words", &["w300", "w2000", "w9000"]),
+        ("frequent words", &["w10", "w20", "w40"]),
+        ("10 words", &["w3", "w8", "w15", "w60", "w90", "w200", "w700", "w1500", "w5000", "w20000"]),
+    ];
+    let tenth: roaring::RoaringBitmap = (0..200_000).filter(|node| node % 10 == 3).collect();
+    let plain = SearchOptions::default();
+    let mut group = c.benchmark_group("best of 100k passages");
+    for (name, question) in questions {
+        let terms: Vec<WeightedTerm<'_>> = question.iter().map(|term| WeightedTerm::new(term)).collect();
+        group.bench_function(format!("any of {name}"), |b| {
+            b.iter(|| index.search_any(black_box(&terms), &plain).expect("a sound index"));
+        });
+        group.bench_function(format!("any of {name}, a filter of a tenth"), |b| {
+            let options = SearchOptions { filter: Some(&tenth), ..plain };
+            b.iter(|| index.search_any(black_box(&terms), &options).expect("a sound index"));
+        });
+        let few = terms.get(..3).expect("three terms");
+        group.bench_function(format!("all of {name} (the first 3)"), |b| {
+            b.iter(|| index.search_all(black_box(few), &plain).expect("a sound index"));
         });
     }
     group.finish();
@@ -82,10 +244,9 @@ fn bench_flat_scan(c: &mut Criterion) {
     let db = Database::builder().cache_bytes(512 << 20).in_memory().expect("memory");
     let mut document = Document::new("vectors", "vectors");
     document.text = "x".repeat(ROWS as usize);
-    document.nodes.extend((0..ROWS).map(|at| evdb::tree::Node {
-        span: Span::new(at, at + 1),
-        ..evdb::tree::Node::new(Some(0), evdb::tree::NodeKind::Text)
-    }));
+    document.nodes.extend(
+        (0..ROWS).map(|at| Node { span: Span::new(at, at + 1), ..Node::new(Some(0), NodeKind::Text) }),
+    );
     let mut state = 1_u64;
     let mut uniform = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -170,10 +331,7 @@ fn bench_append(c: &mut Criterion) {
                 let mut document = Document::new(format!("note {next}"), "A note");
                 document.text = format!("Note {next}: the ferry to the island leaves at noon.");
                 let span = Span::new(0, u32::try_from(document.text.len()).expect("short"));
-                document.nodes.push(evdb::tree::Node {
-                    span,
-                    ..evdb::tree::Node::new(Some(0), evdb::tree::NodeKind::Text)
-                });
+                document.nodes.push(Node { span, ..Node::new(Some(0), NodeKind::Text) });
                 document
             },
             |document| {
@@ -189,7 +347,9 @@ fn bench_append(c: &mut Criterion) {
 criterion_group!(
     benches,
     bench_build,
+    bench_count,
     bench_text_search,
+    bench_top_k,
     bench_flat_scan,
     bench_tree_expansion,
     bench_ask,
