@@ -1,12 +1,15 @@
 //! One list of postings in a search: what it adds to a window, and what it adds to candidates.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
 use super::segment::BUCKETS;
 use super::segment::Segment;
 use super::segment::WINDOW;
 use super::segment::Window;
+use super::sparse::Sparse;
+use super::sparse::gallop;
+use super::sparse::row_of;
+use super::sparse::unpack;
 use crate::error::Error;
 use crate::error::Result;
 use crate::format::text::Bounds;
@@ -33,50 +36,6 @@ pub struct Run {
     pub start: u32,
     pub end: u32,
     pub freq: u32,
-}
-
-/// Postings unpacked: ordinals, and their frequencies up to 15 as bytes.
-#[derive(Debug, Default)]
-pub struct Sparse {
-    ids: Vec<u32>,
-    rows: Vec<u8>,
-    /// The postings with a frequency from 15 on, ascending.
-    high: Vec<(u32, u32)>,
-}
-
-thread_local! {
-    /// Memory of lists that were unpacked, for the next ones: the system is slow to give as much each time.
-    static SPARE: RefCell<Vec<(Vec<u32>, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// As many unpacked lists are kept for the next, and none of more postings.
-const SPARE_LISTS: usize = 32;
-const SPARE_POSTINGS: usize = 1 << 16;
-
-impl Sparse {
-    /// An empty one.
-    fn new() -> Self {
-        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop());
-        let (ids, rows) = spare.ok().flatten().unwrap_or_default();
-        Self { ids, rows, high: Vec::new() }
-    }
-}
-
-impl Drop for Sparse {
-    fn drop(&mut self) {
-        if (1..=SPARE_POSTINGS).contains(&self.ids.capacity()) {
-            self.ids.clear();
-            self.rows.clear();
-            let memory = (std::mem::take(&mut self.ids), std::mem::take(&mut self.rows));
-            // At the end of a thread there is nobody to keep it for.
-            let _ = SPARE.try_with(|spare| {
-                let mut spare = spare.borrow_mut();
-                if spare.len() < SPARE_LISTS {
-                    spare.push(memory);
-                }
-            });
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -543,24 +502,6 @@ fn blamed(origin: Option<Origin<'_>>, damage: Damage) -> Error {
     )
 }
 
-fn unpack(list: &PostingList<'_>) -> std::result::Result<Sparse, Damage> {
-    let mut sparse = Sparse::new();
-    sparse.ids.reserve(list.count() as usize);
-    sparse.rows.reserve(list.count() as usize);
-    list.blocks(
-        |_, _| true,
-        |ids, freqs| {
-            sparse.ids.extend_from_slice(ids);
-            sparse.rows.extend(freqs.iter().map(|freq| row_of(*freq)));
-            if freqs.iter().fold(0, |most, freq| *freq.max(&most)) >= TOP_FREQ {
-                let high = ids.iter().copied().zip(freqs.iter().copied());
-                sparse.high.extend(high.filter(|(_, freq)| *freq >= TOP_FREQ));
-            }
-        },
-    )?;
-    Ok(sparse)
-}
-
 /// The nibbles of the postings `span`, as bytes, which lie in `rows`.
 fn unpack_nibbles<'r>(nibbles: &[u8], span: &Range<usize>, rows: &'r mut Vec<u8>) -> &'r [u8] {
     let bytes = nibbles.get(span.start / 2..span.end.div_ceil(2)).unwrap_or_default();
@@ -569,17 +510,6 @@ fn unpack_nibbles<'r>(nibbles: &[u8], span: &Range<usize>, rows: &'r mut Vec<u8>
         (*low, *high) = (byte & 15, byte >> 4);
     }
     rows.get(span.start % 2..).unwrap_or_default()
-}
-
-/// How many of `ids`, which ascend, are below `end`; fast if few are.
-fn gallop(ids: &[u32], end: u32) -> usize {
-    let mut step = 8;
-    while ids.get(step).is_some_and(|id| *id < end) {
-        step *= 2;
-    }
-    let from = if step == 8 { 0 } else { step / 2 };
-    let near = ids.get(from..ids.len().min(step + 1)).unwrap_or_default();
-    from + near.partition_point(|id| *id < end)
 }
 
 #[inline]
@@ -593,11 +523,6 @@ fn value(values: &Values, row: u8, class: u8) -> u16 {
     values[(usize::from(row & 15) << 8 | usize::from(class)) % VALUES]
 }
 
-fn row_of(freq: u32) -> u8 {
-    let [row, ..] = freq.min(TOP_FREQ).to_le_bytes();
-    row
-}
-
 #[inline]
 fn retain(candidates: &mut Vec<Candidate>, need: u16, must: bool, mut value: impl FnMut(u32) -> u16) {
     let mut kept = 0;
@@ -606,7 +531,8 @@ fn retain(candidates: &mut Vec<Candidate>, need: u16, must: bool, mut value: imp
         let more = value(ordinal);
         let bound = bound.saturating_add(more);
         candidates[kept] = Candidate { ordinal, bound };
-        kept += usize::from((bound >= need) & (!must | (more > 0)));
+        // Both are numbers: no branch on the outcome.
+        kept += usize::from(bound >= need) & usize::from(!must || more > 0);
     }
     candidates.truncate(kept);
 }

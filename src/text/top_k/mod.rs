@@ -25,6 +25,7 @@ mod plan;
 mod room;
 mod score;
 mod segment;
+mod sparse;
 #[cfg(test)]
 mod tests;
 

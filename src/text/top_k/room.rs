@@ -27,29 +27,28 @@ const SPARE_TABLES: usize = 32;
 const SPARE_CANDIDATES: usize = 1 << 16;
 
 thread_local! {
-    static ROOM: RefCell<Option<Box<Room>>> = const { RefCell::new(None) };
+    static ROOM: RefCell<Option<Room>> = const { RefCell::new(None) };
     static TABLES: RefCell<Vec<Box<Values>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Room {
     /// That of the search before, or a new one.
-    pub fn take() -> Box<Self> {
+    #[expect(clippy::large_stack_arrays, reason = "moved to the heap, once a thread")]
+    pub fn take() -> Self {
         let kept = ROOM.try_with(RefCell::take).ok().flatten();
-        kept.unwrap_or_else(|| {
-            Box::new(Self {
-                sums: Box::new([0; WINDOW]),
-                padded: Box::new([0; WINDOW]),
-                rows: Vec::new(),
-                words: Box::new([0; WINDOW / 64]),
-                candidates: Vec::new(),
-                pool: Vec::new(),
-                lowers: Vec::new(),
-            })
+        kept.unwrap_or_else(|| Self {
+            sums: Box::new([0; WINDOW]),
+            padded: Box::new([0; WINDOW]),
+            rows: Vec::new(),
+            words: Box::new([0; WINDOW / 64]),
+            candidates: Vec::new(),
+            pool: Vec::new(),
+            lowers: Vec::new(),
         })
     }
 
     /// Keeps it for the next search. After an error it is not given back: its sums may be in use.
-    pub fn give_back(mut self: Box<Self>) {
+    pub fn give_back(mut self) {
         self.pool.clear();
         self.pool.shrink_to(SPARE_CANDIDATES);
         self.candidates.clear();

@@ -119,14 +119,13 @@ impl<'a> Window<'a> {
     /// `padded` is for the last window of a segment, whose classes are too few.
     pub fn new(segment: &Segment<'a>, base: u32, end: u32, padded: &'a mut [u8; WINDOW]) -> Self {
         let from = segment.classes.get(base as usize..).unwrap_or_default();
-        let classes = match from.first_chunk() {
-            Some(classes) => classes,
-            None => {
-                let (own, rest) = padded.split_at_mut(from.len().min(WINDOW));
-                own.copy_from_slice(from);
-                rest.fill(255);
-                padded
-            }
+        let classes = if let Some(classes) = from.first_chunk() {
+            classes
+        } else {
+            let (own, rest) = padded.split_at_mut(from.len().min(WINDOW));
+            own.copy_from_slice(from);
+            rest.fill(255);
+            padded
         };
         Self { base, end, classes }
     }

@@ -342,7 +342,7 @@ proptest! {
         let boosts = spreads.iter().map(|_| if is_boosted { [0.5, 1.0, 3.0][dice.below(3) as usize] } else { 1.0 });
         let boosts = boosts.collect();
         let range = range.map(|(first, more)| crate::NodeRange::new(NodeId(first), NodeId(first + more)));
-        let options = SearchOptions { limit, weights, bm25, range, ..SearchOptions::default() };
+        let options = SearchOptions { range, limit, bm25, weights, ..SearchOptions::default() };
 
         Case { worlds: &worlds, options, boosts }.check()?;
     }
