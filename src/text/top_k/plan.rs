@@ -241,3 +241,34 @@ fn ceil(value: f64) -> u32 {
     // 255 times this fits 32 bits.
     value.ceil().min(16_000_000.0) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::Bm25;
+    use crate::text::FieldWeights;
+
+    proptest! {
+        #[test]
+        fn maxima_made_to_hold_are_bounds_for_any_mean(
+            built in 1.0_f64..500.0,
+            mean_len in 1.0_f64..500.0,
+            longest in 1_u32..9000,
+            tf in 1_u32..60,
+            share in 0.0_f64..=1.0,
+        ) {
+            let formula =
+                Formula { bm25: Bm25::default(), weights: FieldWeights::default(), mean_len, live: 1 };
+            let len = share * f64::from(longest);
+            let part = |mean: f64| f64::from(tf) / (f64::from(tf) + 1.2 * (0.25 + 0.75 * len / mean));
+
+            let factor = maxima_factor(&formula, built, longest).unwrap();
+
+            prop_assert!(part(built) * factor >= part(mean_len) * (1.0 - 1e-12));
+            let other = Formula { bm25: Bm25 { k1: 1.3, b: 0.75 }, ..formula };
+            prop_assert_eq!(maxima_factor(&other, built, longest), None);
+        }
+    }
+}
