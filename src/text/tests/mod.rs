@@ -2,7 +2,9 @@
 
 mod analysis;
 mod damage;
+mod fields;
 mod oracle;
+mod phrases;
 mod positions;
 mod scores;
 mod support;
