@@ -5,5 +5,7 @@ mod damage;
 mod fields;
 mod oracle;
 mod phrases;
+mod positions;
 mod scores;
 mod support;
+mod top_k;
