@@ -26,6 +26,7 @@ mod hits;
 mod index;
 mod live;
 mod merge;
+mod places;
 mod reader;
 mod search;
 mod segmenter;

@@ -1,12 +1,14 @@
 //! Reading a segment.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use fst::Automaton;
 use fst::IntoStreamer;
 use fst::Streamer;
 use roaring::RoaringBitmap;
 
+use super::places::Places;
 use super::source::ListBytes;
 use super::source::PartSource;
 use super::source::damaged;
@@ -50,6 +52,8 @@ pub struct SegmentReader {
     inner: Vec<InnerRecord>,
     tally: Tally,
     length_classes: Vec<u8>,
+    /// Made on first use.
+    places: OnceLock<Places>,
 }
 
 /// The postings of a term in one segment: ordinals among its leaves, and among its inner nodes.
@@ -141,7 +145,9 @@ impl SegmentReader {
             bad(part, field, offset * width, &why)
         })?;
         let length_classes = tally.full_lens.iter().map(|len| length_class(*len)).collect();
-        let reader = Self { id, header: header.clone(), dictionary, leaves, inner, tally, length_classes };
+        let places = OnceLock::new();
+        let reader =
+            Self { id, header: header.clone(), dictionary, leaves, inner, tally, length_classes, places };
         reader.check_header()?;
         Ok(reader)
     }
@@ -197,6 +203,11 @@ impl SegmentReader {
     pub fn leaves_below(&self, ordinal: u32) -> Range<u32> {
         let (first, end) = self.tally.inner_leaves.get(ordinal as usize).copied().unwrap_or_default();
         first..end
+    }
+
+    /// Where its nodes are among its leaves.
+    pub(super) fn places(&self) -> &Places {
+        self.places.get_or_init(|| Places::of(&self.leaves))
     }
 
     pub(super) const fn tally(&self) -> &Tally {
