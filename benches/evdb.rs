@@ -148,7 +148,7 @@ fn bench_text_search(c: &mut Criterion) {
     for (name, question) in [("2 words", "Kilimanjaro Tanzania"), ("question", QUESTION)] {
         group.bench_function(name, |b| {
             b.iter(|| {
-                let terms = read.analyzer().distinct_terms(black_box(question));
+                let terms = read.analyzers().distinct_terms(black_box(question));
                 read.text_index().search(&terms, None, 10).expect("a sound index")
             });
         });
@@ -163,10 +163,9 @@ fn bench_flat_scan(c: &mut Criterion) {
     let db = Database::builder().cache_bytes(512 << 20).in_memory().expect("memory");
     let mut document = Document::new("vectors", "vectors");
     document.text = "x".repeat(ROWS as usize);
-    document.nodes.extend((0..ROWS).map(|at| Node {
-        span: Span::new(at, at + 1),
-        ..Node::new(Some(0), NodeKind::Text)
-    }));
+    document.nodes.extend(
+        (0..ROWS).map(|at| Node { span: Span::new(at, at + 1), ..Node::new(Some(0), NodeKind::Text) }),
+    );
     let mut state = 1_u64;
     let mut uniform = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -251,10 +250,7 @@ fn bench_append(c: &mut Criterion) {
                 let mut document = Document::new(format!("note {next}"), "A note");
                 document.text = format!("Note {next}: the ferry to the island leaves at noon.");
                 let span = Span::new(0, u32::try_from(document.text.len()).expect("short"));
-                document.nodes.push(Node {
-                    span,
-                    ..Node::new(Some(0), NodeKind::Text)
-                });
+                document.nodes.push(Node { span, ..Node::new(Some(0), NodeKind::Text) });
                 document
             },
             |document| {

@@ -20,7 +20,7 @@ fn ranks(db: &Database, question: &str) -> Vec<(usize, u32)> {
         let tree = read.tree(*document).expect("whole");
         leaves.extend(tree.nodes().filter(|node| node.is_leaf()).map(|node| node.id()));
     }
-    let terms = read.analyzer().distinct_terms(question);
+    let terms = read.analyzers().body().distinct_terms(question);
     let hits = read.text_index().search(&terms, None, 1_000).expect("whole");
     hits.iter().map(|hit| (leaves.binary_search(&hit.node).expect("live"), hit.score.to_bits())).collect()
 }
@@ -151,7 +151,7 @@ fn step(db: &Database, number: u64) {
 fn seen(db: &Database) -> (u64, Vec<Vec<(u32, u32)>>) {
     let read = db.begin_read().expect("whole");
     let answers = support::QUESTIONS.map(|question| {
-        let terms = read.analyzer().distinct_terms(question);
+        let terms = read.analyzers().body().distinct_terms(question);
         let hits = read.text_index().search(&terms, None, 50).expect("whole");
         hits.iter().map(|hit| (hit.node.0, hit.score.to_bits())).collect()
     });

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::texts::content_hash;
-use super::read::{Caches, ReadTransaction, State};
 use super::prepared::PreparedDocument;
+use super::read::{Caches, ReadTransaction, State};
+use super::texts::content_hash;
 use super::write::WriteTransaction;
 use crate::error::{Error, Result};
 use crate::format::codec;
@@ -18,7 +18,7 @@ use crate::model::TokenCounter;
 use crate::providers;
 use crate::storage::tables::{Class, TABLES};
 use crate::storage::{Options, Store};
-use crate::text::{Analyzer, AnalyzerConfig};
+use crate::text::{Analyzers, TextConfig};
 use crate::tree::Document;
 
 /// An open `.evdb` file. Cheap to clone; clones share the file.
@@ -32,7 +32,7 @@ pub(super) struct Shared {
     pub(super) store: Store,
     pub(super) identity: Identity,
     pub(super) counter: Arc<dyn TokenCounter>,
-    pub(super) analyzer: Arc<Analyzer>,
+    pub(super) analyzers: Arc<Analyzers>,
     pub(super) path: Option<PathBuf>,
     pub(super) write_memory_bytes: usize,
     pub(super) caches: Caches,
@@ -48,7 +48,7 @@ pub(super) struct Shared {
 #[must_use]
 pub struct Builder {
     counter: Option<Arc<dyn TokenCounter>>,
-    analyzer: Option<AnalyzerConfig>,
+    analyzer: Option<TextConfig>,
     cache_bytes: usize,
     write_memory_bytes: usize,
     check_on_open: bool,
@@ -74,8 +74,9 @@ impl Builder {
     }
 
     /// How text becomes terms; by default English stemming and stop words for Latin text, bigrams for CJK.
-    pub fn analyzer(mut self, config: AnalyzerConfig) -> Self {
-        self.analyzer = Some(config);
+    /// An [`AnalyzerConfig`](crate::text::AnalyzerConfig) is for texts and titles alike.
+    pub fn analyzer(mut self, config: impl Into<TextConfig>) -> Self {
+        self.analyzer = Some(config.into());
         self
     }
 
@@ -230,12 +231,12 @@ impl Builder {
                 config.fingerprint()
             )));
         }
-        let analyzer = Arc::new(Analyzer::new(AnalyzerConfig::parse(&identity.analyzer)?));
+        let analyzers = Arc::new(Analyzers::new(TextConfig::parse(&identity.analyzer)?));
         let shared = Shared {
             store,
             identity,
             counter,
-            analyzer,
+            analyzers,
             path: path.map(Path::to_path_buf),
             write_memory_bytes: self.write_memory_bytes,
             caches: Caches::new(self.cache_bytes / 2),
@@ -341,8 +342,8 @@ impl Database {
 
     /// What turns text into the terms of this file.
     #[must_use]
-    pub fn analyzer(&self) -> &Analyzer {
-        &self.shared.analyzer
+    pub fn analyzers(&self) -> &Analyzers {
+        &self.shared.analyzers
     }
 
     /// Where the file lies; `None` in memory.

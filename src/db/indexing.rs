@@ -8,7 +8,7 @@ use super::segments::Fresh;
 use super::spill::{Spill, Spilled};
 use crate::error::Result;
 use crate::ids::{NodeId, NodeRange};
-use crate::text::{Analyzer, NodeTerms, SegmentBuilder};
+use crate::text::{Analyzers, NodeTerms, SegmentBuilder};
 
 /// Text that is worth another thread.
 const THREAD_BYTES: usize = 256 << 10;
@@ -19,7 +19,7 @@ const MEMORY_PER_BYTE: usize = 4;
 /// [`finish`](Self::finish). Where one segment ends and the next begins depends on threads and memory; the
 /// commit makes one of them, which does not.
 pub(super) struct Indexing {
-    analyzer: Arc<Analyzer>,
+    analyzers: Arc<Analyzers>,
     threads: usize,
     memory_bytes: usize,
     spill: Spill,
@@ -35,9 +35,9 @@ impl Indexing {
     /// For the database at `path`, if it is not in memory.
     ///
     /// * `memory_bytes`: what waiting documents and unfinished segments may take, about, beside one document.
-    pub(super) fn new(analyzer: &Arc<Analyzer>, path: Option<&Path>, memory_bytes: usize) -> Self {
+    pub(super) fn new(analyzers: &Arc<Analyzers>, path: Option<&Path>, memory_bytes: usize) -> Self {
         Self {
-            analyzer: Arc::clone(analyzer),
+            analyzers: Arc::clone(analyzers),
             threads: 1,
             memory_bytes,
             spill: Spill::beside(path),
@@ -58,7 +58,7 @@ impl Indexing {
     /// Adds a document whose nodes begin at `first`, above those of all documents before.
     pub(super) fn add(&mut self, document: &PreparedDocument, first: NodeId) -> Result<()> {
         if self.threads == 1 {
-            index(&mut self.builder, &self.analyzer, document, first)?;
+            index(&mut self.builder, &self.analyzers, document, first)?;
             if self.builder.memory_bytes() > self.memory_bytes / 2 {
                 self.flush()?;
             }
@@ -80,13 +80,13 @@ impl Indexing {
         let threads = self.threads.min(self.waiting_bytes.div_ceil(THREAD_BYTES)).max(1);
         let share = self.waiting_bytes.div_ceil(threads);
         self.waiting_bytes = 0;
-        let (spill, analyzer) = (&self.spill, &*self.analyzer);
+        let (spill, analyzers) = (&self.spill, &*self.analyzers);
         let limit = self.memory_bytes / threads / 2;
         let work = |group: &[(PreparedDocument, NodeId)]| -> Result<Vec<Spilled>> {
             let mut made = Vec::new();
             let mut builder = SegmentBuilder::new();
             for (document, first) in group {
-                index(&mut builder, analyzer, document, *first)?;
+                index(&mut builder, analyzers, document, *first)?;
                 if builder.memory_bytes() > limit {
                     made.extend(spill_segment(spill, std::mem::take(&mut builder))?);
                 }
@@ -146,7 +146,7 @@ fn groups(mut documents: &[(PreparedDocument, NodeId)], share: usize) -> Vec<&[(
 /// Adds the terms and sets of a document.
 fn index(
     builder: &mut SegmentBuilder,
-    analyzer: &Analyzer,
+    analyzers: &Analyzers,
     prepared: &PreparedDocument,
     first: NodeId,
 ) -> Result<()> {
@@ -164,7 +164,7 @@ fn index(
             is_leaf: node.kind.is_leaf(),
         };
         let text = document.text.get(node.span.as_range()).unwrap_or_default();
-        builder.add_text(terms, analyzer, &[&node.title, text])?;
+        builder.add_text(terms, analyzers.of(terms.is_leaf), &[&node.title, text])?;
         for (key, value) in &node.attributes {
             if key != "id" {
                 builder.add_set(NodeRange::new(at(index), at(last)), &format!("{key}={value}"))?;

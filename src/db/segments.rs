@@ -339,3 +339,49 @@ pub(super) fn count_chunks(snapshot: &Snapshot, segment: u32) -> Result<(u32, u6
     })?;
     Ok((chunks, bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::tables::TABLES;
+    use crate::storage::{Options, Store};
+
+    /// A store with chunks 0 and 1 of part 5 of segment 1.
+    fn stored_chunks() -> Store {
+        let store = Store::in_memory(Options { cache_bytes: 1 << 20, check_on_open: false }).unwrap();
+        let batch = store.begin_write().unwrap();
+        // A snapshot opens every table.
+        for table in TABLES {
+            batch
+                .remove_prefix(&crate::format::frame::RecordKind { table: table.name, ..PART }, b"x")
+                .unwrap();
+        }
+        for (index, payload) in [(0, b"abc"), (1, b"def")] {
+            batch.put(&PART, &key::three(1, 5, index), payload).unwrap();
+        }
+        batch.commit().unwrap();
+        store
+    }
+
+    #[test]
+    fn a_list_of_several_chunks_is_put_together_once_and_its_chunks_are_not_kept() {
+        let store = stored_chunks();
+        let snapshot = Arc::new(store.begin_read().unwrap());
+        let cache = Arc::new(chunk_cache(1 << 20));
+        let chunks = SnapshotChunks { snapshot, cache: Arc::clone(&cache) };
+        let mut reads = 0;
+        let mut read = |source: &dyn PartSource| {
+            reads += 1;
+            let parts = [source.part(SegmentId(1), 5, 0)?, source.part(SegmentId(1), 5, 1)?];
+            Ok(parts.concat().into())
+        };
+
+        let lists = [2, 2, 4].map(|offset| chunks.list(SegmentId(1), 5, offset, &mut read).unwrap());
+
+        assert!(lists.iter().all(|list| **list == *b"abcdef"));
+        assert_eq!(reads, 2, "offset 2 once, offset 4 once");
+        assert_eq!(cache.len(), 2);
+        assert_eq!(*chunks.part(SegmentId(1), 5, 0).unwrap(), *b"abc");
+        assert_eq!(cache.len(), 3, "a chunk that is asked for itself is kept");
+    }
+}

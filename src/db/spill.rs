@@ -175,7 +175,9 @@ mod tests {
         let spill = Spill::beside(path);
         let add = |segment: u8| {
             spill.add(|sink| {
-                (0..3).try_for_each(|index| sink.chunk(5, index, &vec![segment; 1_000_000 * (index as usize + 1)]))?;
+                (0..3).try_for_each(|index| {
+                    sink.chunk(5, index, &vec![segment; 1_000_000 * (index as usize + 1)])
+                })?;
                 Ok(header(segment.into()))
             })
         };

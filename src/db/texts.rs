@@ -5,9 +5,7 @@ use std::ops::ControlFlow;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::format::document::{
-    DOCUMENT, DocumentRecord, TEXT, TEXT_BLOCK_BYTES, decode_text_block,
-};
+use crate::format::document::{DOCUMENT, DocumentRecord, TEXT, TEXT_BLOCK_BYTES, decode_text_block};
 use crate::format::tree::{TREE, TREE_CHUNK_BYTES};
 use crate::format::{codec, key};
 use crate::ids::{DocumentId, NodeId, Span};

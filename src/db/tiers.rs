@@ -251,6 +251,11 @@ mod tests {
             }
         }
 
-        assert!(index.written > 0 && index.written <= 3 * index.deleted, "{} {}", index.written, index.deleted);
+        assert!(
+            index.written > 0 && index.written <= 3 * index.deleted,
+            "{} {}",
+            index.written,
+            index.deleted
+        );
     }
 }

@@ -91,7 +91,7 @@ impl WriteTransaction {
             manifest: manifest.unwrap_or_default(),
             deleted: deleted.unwrap_or_default(),
             has_removed: false,
-            indexing: Indexing::new(&shared.analyzer, shared.path.as_deref(), shared.write_memory_bytes),
+            indexing: Indexing::new(&shared.analyzers, shared.path.as_deref(), shared.write_memory_bytes),
             spaces,
         })
     }

@@ -206,12 +206,13 @@ impl<'a> Loader<'a> {
         options.balance = false;
         let counter = Arc::clone(self.database.token_counter());
         let base = self.passages_seen;
-        let report = read_path_on(self.threads, path, root, &options, counter.as_ref(), &mut |mut document| {
-            for node in &mut document.nodes {
-                node.vector_row = node.vector_row.map(|row| row.saturating_add(base));
-            }
-            self.take(document)
-        })?;
+        let report =
+            read_path_on(self.threads, path, root, &options, counter.as_ref(), &mut |mut document| {
+                for node in &mut document.nodes {
+                    node.vector_row = node.vector_row.map(|row| row.saturating_add(base));
+                }
+                self.take(document)
+            })?;
         self.passages_seen = base.saturating_add(u32::try_from(report.passages).unwrap_or(u32::MAX));
         Ok(report)
     }

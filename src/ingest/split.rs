@@ -175,7 +175,9 @@ impl Splitter<'_> {
         for line in lines(&self.text[range.clone()]) {
             let line = range.start + line.start..range.start + line.end;
             match self.count(&line) {
-                Some(tokens) if tokens <= self.max => parts.push(Piece { range: line, tokens, is_sum: false }),
+                Some(tokens) if tokens <= self.max => {
+                    parts.push(Piece { range: line, tokens, is_sum: false })
+                }
                 _ => self.cut_words(line, &mut parts),
             }
         }

@@ -148,7 +148,9 @@ mod tests {
 
     #[test]
     fn counts_of_prose_are_those_of_the_encodings() {
-        for entry in std::fs::read_dir("examples/data/countries").expect("a folder of the repository").take(12) {
+        for entry in
+            std::fs::read_dir("examples/data/countries").expect("a folder of the repository").take(12)
+        {
             let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("text");
             assert_eq!(BpeCounter::o200k().count(&text), bpe_openai::o200k_base().count(&*text));
             assert_eq!(BpeCounter::cl100k().count(&text), bpe_openai::cl100k_base().count(&*text));

@@ -4,7 +4,8 @@
 //! derived at query time from those postings, because a document's nodes are contiguous in pre-order: the text
 //! of a section or document is a range of nodes, and the heading path of a leaf is the terms of its ancestors.
 //!
-//! * [`Analyzer`] makes terms from text; [`AnalyzerConfig::fingerprint`] is stored in the file.
+//! * [`Analyzer`] makes terms from text; [`Analyzers`] are those of a file, for bodies and for titles;
+//!   [`TextConfig::fingerprint`] is stored in the file.
 //! * [`SegmentBuilder`] makes an immutable segment, [`SegmentReader`] reads one, [`merge`] joins several.
 //! * [`TextIndex`] is the live segments of a snapshot; [`View`] is what a scope of it holds; [`Scorer`] is
 //!   BM25 over a view; [`TextIndex::search`] finds the best leaves.
@@ -27,6 +28,8 @@ mod live;
 mod merge;
 mod reader;
 mod search;
+mod segmenter;
+mod statistics;
 mod stop;
 mod tally;
 #[cfg(test)]
@@ -36,7 +39,11 @@ mod view;
 
 pub use analyzer::Analyzer;
 pub use analyzer::AnalyzerConfig;
+pub use analyzer::Analyzers;
+pub use analyzer::FieldTerms;
 pub use analyzer::MAX_TERM_BYTES;
+pub use analyzer::PhraseTerm;
+pub use analyzer::TextConfig;
 pub use assemble::PartSink;
 pub use assemble::SegmentParts;
 pub use bm25::Bm25;
