@@ -53,6 +53,7 @@ pub use bm25::Field;
 pub use bm25::Scorer;
 pub use builder::NodeTerms;
 pub use builder::SegmentBuilder;
+pub(crate) use hash::WordMap;
 pub use hits::HeadingHit;
 pub use hits::TermHits;
 pub use index::TextIndex;
