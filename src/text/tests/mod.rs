@@ -3,5 +3,6 @@
 mod analysis;
 mod damage;
 mod oracle;
+mod query;
 mod scores;
 mod support;
