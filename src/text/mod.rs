@@ -25,6 +25,7 @@ mod merge;
 mod query;
 mod reader;
 mod search;
+mod snippet;
 mod stop;
 mod tally;
 #[cfg(test)]
@@ -53,6 +54,8 @@ pub use reader::PartSource;
 pub use reader::SegmentReader;
 pub use reader::TermPostings;
 pub use search::Scored;
+pub use snippet::Highlighter;
+pub use snippet::Snippet;
 pub use view::DocumentEntry;
 pub use view::InnerEntry;
 pub use view::SectionEntry;

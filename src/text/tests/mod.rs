@@ -5,4 +5,5 @@ mod damage;
 mod oracle;
 mod query;
 mod scores;
+mod snippet;
 mod support;
