@@ -191,7 +191,75 @@ fn spans_point_at_the_words_also_where_normalisation_changes_lengths() {
     assert_eq!(spans, expected.map(|(term, text)| (term.to_owned(), text.to_owned())));
 }
 
+/// Terms with their positions, `term@position`, and how many positions the text took.
+fn positions(config: AnalyzerConfig, text: &str) -> (String, u32) {
+    let mut out = Vec::new();
+    let taken =
+        Analyzer::new(config).terms_with_positions(text, &mut |term, at, _| out.push(format!("{term}@{at}")));
+    (out.join(" "), taken)
+}
+
+#[test]
+fn a_dropped_stop_word_leaves_a_gap_in_the_positions() {
+    let base = AnalyzerConfig::default();
+    let dropped = |text| positions(base, text);
+
+    assert_eq!(dropped("The state of the art"), ("state@1 art@4".to_owned(), 5));
+    assert_eq!(dropped("state art"), ("state@0 art@1".to_owned(), 2));
+    assert_eq!(dropped("art of the"), ("art@0".to_owned(), 3));
+    assert_eq!(dropped("the of"), (String::new(), 2));
+    assert_eq!(dropped(" ... "), (String::new(), 0));
+    let kept = positions(base.stop_words(false), "The state of the art");
+    assert_eq!(kept, ("the@0 state@1 of@2 the@3 art@4".to_owned(), 5));
+}
+
+/// A phrase of such letters is found by its bigrams, wherever in a run it stands.
+#[test]
+fn bigrams_of_a_run_take_a_position_each_and_what_follows_the_run_has_the_next() {
+    let base = AnalyzerConfig::default();
+
+    assert_eq!(positions(base, "北京大学 北京"), ("北京@0 京大@1 大学@2 北京@3".to_owned(), 4));
+    assert_eq!(positions(base, "学 the 文"), ("学@0 文@2".to_owned(), 3));
+    assert_eq!(positions(base, "배터리 and 수명"), ("배터@0 터리@1 수명@3".to_owned(), 4));
+    assert_eq!(positions(base.unspaced_bigrams(false), "北京大学x"), ("北京大学@0 x@1".to_owned(), 2));
+}
+
+#[test]
+fn a_word_s_pair_with_the_letter_behind_it_has_the_word_s_position() {
+    let base = AnalyzerConfig::default();
+
+    let alone = positions(base, "C盘");
+    let within = positions(base, "清理C盘文件 API");
+
+    assert_eq!(alone, ("c@0 c盘@0 盘@1".to_owned(), 2));
+    assert_eq!(within, ("清理@0 c@1 c盘@1 盘文@2 文件@3 api@4".to_owned(), 5));
+    assert_eq!(positions(base, "the盘"), ("the盘@0 盘@1".to_owned(), 2));
+}
+
+/// As many words as a ligature stands for, and as the plain analyzer parts a word into.
+#[test]
+fn each_word_that_one_character_stands_for_takes_a_position() {
+    assert_eq!(positions(AnalyzerConfig::default(), "ﷺ x").1, 5);
+    assert_eq!(positions(AnalyzerConfig::plain(), "a_b, c-d"), ("a_b@0 c@1 d@2".to_owned(), 3));
+}
+
 proptest! {
+    #[test]
+    fn positions_ascend_without_repeating_a_term_and_end_before_what_the_text_took(text in any::<String>()) {
+        for config in [AnalyzerConfig::default(), AnalyzerConfig::plain(), AnalyzerConfig::default().unspaced_bigrams(false)] {
+            let mut seen = Vec::new();
+            let taken = Analyzer::new(config)
+                .terms_with_positions(&text, &mut |term, position, _| seen.push((position, term.to_owned())));
+
+            prop_assert!(seen.is_sorted_by_key(|(position, _)| *position));
+            prop_assert!(seen.last().is_none_or(|(last, _)| *last < taken));
+            let all = seen.len();
+            seen.sort_unstable();
+            seen.dedup();
+            prop_assert_eq!(seen.len(), all);
+        }
+    }
+
     #[test]
     fn any_text_gives_terms_within_bounds_and_spans_at_characters(text in any::<String>()) {
         for config in [AnalyzerConfig::default(), AnalyzerConfig::plain(), AnalyzerConfig::default().fold_accents(false)] {
