@@ -71,7 +71,7 @@ impl Highlighter {
         let mut marks = self.marks(analyzer, text);
         marks.retain(|mark| mark.chars.len() <= limit);
         let Some(best) = best_window(&marks, limit) else {
-            let start = first_letter(text);
+            let start = letter_at_or_after(text, 0, text.len());
             let end = end_within(text, start, start, limit);
             return Snippet { span: start..end, highlights: Vec::new() };
         };
@@ -143,7 +143,8 @@ fn around(text: &str, wanted: Range<usize>, limit: usize) -> Range<usize> {
     let starts = sentences.map(|(at, _)| from + at).filter(|at| *at > from || from == 0);
     let sentence = starts.take_while(|at| *at <= wanted.start).last();
     let sentence = sentence.filter(|at| grapheme_at_or_before(text, *at) == *at);
-    let start = sentence.unwrap_or_else(|| word_at_or_after(text, earliest(room / 2), wanted.start));
+    let start = sentence.map(|at| letter_at_or_after(text, at, wanted.start));
+    let start = start.unwrap_or_else(|| word_at_or_after(text, earliest(room / 2), wanted.start));
     let end = end_within(text, start, wanted.end, limit);
     if end < text.trim_end().len() {
         return start..end;
@@ -178,10 +179,11 @@ fn without_space(text: &str, least: usize, end: usize) -> usize {
     if kept >= least && grapheme_at_or_before(text, kept) == kept { kept } else { end }
 }
 
-/// Where white space at the beginning of `text` ends.
-fn first_letter(text: &str) -> usize {
-    let start = text.len() - text.trim_start().len();
-    if grapheme_at_or_before(text, start) == start { start } else { 0 }
+/// Where white space that begins at `at`, a boundary of characters, ends, but not behind `most`.
+fn letter_at_or_after(text: &str, at: usize, most: usize) -> usize {
+    let space = text.get(at..most).unwrap_or_default();
+    let letter = at + (space.len() - space.trim_start().len());
+    if grapheme_at_or_before(text, letter) == letter { letter } else { at }
 }
 
 /// The last boundary of words that is one of characters too, from `least` to `at`; else the last of characters.
@@ -195,7 +197,7 @@ fn word_at_or_before(text: &str, at: usize, least: usize) -> usize {
 /// else the first of characters.
 fn word_at_or_after(text: &str, at: usize, most: usize) -> usize {
     if at == 0 {
-        return first_letter(text).min(most);
+        return letter_at_or_after(text, 0, most);
     }
     let has_space = |bound: usize| {
         text.get(bound..).and_then(|rest| rest.chars().next()).is_some_and(char::is_whitespace)

@@ -4,8 +4,13 @@
 //! * [`Query::parse`] reads the language of `docs/queries.md`, [`Display`](std::fmt::Display) writes it.
 //! * [`Query::check`] holds a tree against the limits; everything that takes a query does so first.
 
+pub(super) mod compile;
 mod parse;
 mod print;
+
+pub use compile::MAX_FUZZY_CHARS;
+pub use compile::MAX_QUERY_TERMS;
+pub use compile::MIN_FUZZY_CHARS;
 
 use crate::error::Error;
 use crate::error::Result;
@@ -15,6 +20,9 @@ pub const MAX_DEPTH: usize = 32;
 
 /// Most nodes of a query.
 pub const MAX_CLAUSES: usize = 1024;
+
+/// Highest boost.
+pub const MAX_BOOST: f32 = 1_000_000.0;
 
 /// What to look for. A query says of each leaf whether it matches, and how well: see `docs/queries.md`.
 ///
@@ -95,7 +103,7 @@ pub enum Query {
     Optional(Box<Query>),
     /// The same leaves, with another weight.
     Boost {
-        /// What the scores are multiplied by: 0 or more, finite.
+        /// What the scores are multiplied by: 0 to [`MAX_BOOST`].
         by: f32,
         /// The query.
         query: Box<Query>,
@@ -189,7 +197,8 @@ impl Query {
     /// # Errors
     ///
     /// `InvalidInput` if it is deeper than [`MAX_DEPTH`], has more than [`MAX_CLAUSES`] nodes, an empty word or
-    /// list, a distance that is neither 1 nor 2, a boost that is negative or not finite, or asks for none or
+    /// list, a distance that is neither 1 nor 2, a boost outside of 0 to
+    /// [`MAX_BOOST`], or asks for none or
     /// for more than there are of a list.
     pub fn check(&self) -> Result<()> {
         let mut open: Vec<(&Self, usize)> = vec![(self, 1)];
@@ -225,8 +234,8 @@ impl Query {
             Self::AtLeast { count, of } if *count == 0 || *count as usize > of.len() => {
                 format!("the query asks for at least {count} of {}", of.len())
             }
-            Self::Boost { by, .. } if !by.is_finite() || by.is_sign_negative() => {
-                format!("the query has boost {by}; it must be 0 or more, and finite")
+            Self::Boost { by, .. } if !(0.0..=MAX_BOOST).contains(by) || by.is_sign_negative() => {
+                format!("the query has boost {by}; it must be from 0 to {MAX_BOOST}")
             }
             _ => return Ok(()),
         };
