@@ -1,19 +1,21 @@
 //! Index segments in the file: where their chunks come from, when they are merged.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use roaring::RoaringBitmap;
 
 use crate::error::Result;
 use crate::format::manifest::{Manifest, SegmentEntry};
-use crate::format::text::{PART, SEGMENT, SegmentHeader};
+use crate::format::text::{CHUNK_BYTES, PART, SEGMENT, SegmentHeader};
 use crate::format::{codec, key};
 use crate::ids::SegmentId;
 use crate::storage::{Batch, Snapshot};
-use crate::text::{PartSource, SegmentParts, SegmentReader, merge};
+use crate::text::{PartSink, PartSource, SegmentReader, merge};
 
 /// Segments of about one size that may stand side by side before they become one.
 const FAN_OUT: usize = 8;
@@ -22,25 +24,32 @@ const SMALLEST_TIER_BYTES: u64 = 256 << 10;
 /// Segments are not merged beyond this size: it bounds the memory of a merge.
 const LARGEST_MERGE_BYTES: u64 = 256 << 20;
 
-/// Chunk of a segment: segment, part, index.
-pub(super) type ChunkKey = (u32, u8, u32);
+/// What of a segment is kept decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kept {
+    /// A chunk: segment, part, index.
+    Chunk(u32, u8, u32),
+    /// A list that was put together from several chunks: segment, part, offset.
+    List(u32, u8, u64),
+}
 
-/// Decoded chunks, at most a number of bytes of them.
-pub(super) type ChunkCache = Cache<ChunkKey, Arc<[u8]>, Bytes>;
+/// Chunks and lists of segments, at most a number of bytes of them.
+pub(super) type ChunkCache = Cache<Kept, Arc<[u8]>, Bytes>;
 
-/// Weighs a chunk by its length.
+/// Weighs what is kept by its length.
 #[derive(Clone)]
 pub(super) struct Bytes;
 
-impl Weighter<ChunkKey, Arc<[u8]>> for Bytes {
-    fn weight(&self, _: &ChunkKey, chunk: &Arc<[u8]>) -> u64 {
-        chunk.len() as u64 + 64
+impl Weighter<Kept, Arc<[u8]>> for Bytes {
+    fn weight(&self, _: &Kept, bytes: &Arc<[u8]>) -> u64 {
+        bytes.len() as u64 + 64
     }
 }
 
-/// A cache that holds at most `bytes`.
+/// A cache that holds at most `bytes`. Chunks and lists share the room: what is used stays.
 pub(super) fn chunk_cache(bytes: usize) -> ChunkCache {
-    let capacity = (bytes >> 16).max(16);
+    // The cache is cut into shards by the number of items, and a list must fit into one shard.
+    let capacity = (bytes / CHUNK_BYTES).max(16);
     Cache::with_weighter(capacity, bytes as u64, Bytes)
 }
 
@@ -54,28 +63,92 @@ pub(super) struct SnapshotChunks {
     pub(super) cache: Arc<ChunkCache>,
 }
 
-impl PartSource for SnapshotChunks {
-    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
-        let id = (segment.0, part, index);
-        if let Some(chunk) = self.cache.get(&id) {
-            return Ok(chunk);
-        }
+impl SnapshotChunks {
+    fn read(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
         let key = key::three(segment.0, part, index);
         let chunk = self.snapshot.get(&PART, &key, |payload| Ok(Arc::<[u8]>::from(payload)))?;
-        let chunk = chunk.ok_or_else(|| missing(segment, part, index))?;
-        self.cache.insert(id, Arc::clone(&chunk));
-        Ok(chunk)
+        chunk.ok_or_else(|| missing(segment, part, index))
     }
 }
 
-/// Chunks of a write transaction.
-struct BatchChunks<'a>(&'a Batch);
+impl PartSource for SnapshotChunks {
+    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
+        let id = Kept::Chunk(segment.0, part, index);
+        if let Some(chunk) = self.cache.get(&id) {
+            return Ok(chunk);
+        }
+        let chunk = self.read(segment, part, index)?;
+        self.cache.insert(id, Arc::clone(&chunk));
+        Ok(chunk)
+    }
+
+    fn list(
+        &self,
+        segment: SegmentId,
+        part: u8,
+        offset: u64,
+        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
+    ) -> Result<Arc<[u8]>> {
+        let id = Kept::List(segment.0, part, offset);
+        if let Some(list) = self.cache.get(&id) {
+            return Ok(list);
+        }
+        let list = read(&PassingChunks(self))?;
+        self.cache.insert(id, Arc::clone(&list));
+        Ok(list)
+    }
+}
+
+/// Chunks that are needed to put a list together: the list is kept, so they need not be.
+struct PassingChunks<'a>(&'a SnapshotChunks);
+
+impl PartSource for PassingChunks<'_> {
+    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
+        let kept = self.0.cache.get(&Kept::Chunk(segment.0, part, index));
+        kept.map_or_else(|| self.0.read(segment, part, index), Ok)
+    }
+
+    fn list(
+        &self,
+        _: SegmentId,
+        _: u8,
+        _: u64,
+        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
+    ) -> Result<Arc<[u8]>> {
+        read(self)
+    }
+}
+
+/// Chunks of a write transaction. A merge reads each part from front to back, so the last chunk of each segment
+/// and part is at hand.
+struct BatchChunks<'a> {
+    batch: &'a Batch,
+    last: Mutex<BTreeMap<(u32, u8), (u32, Arc<[u8]>)>>,
+}
 
 impl PartSource for BatchChunks<'_> {
     fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>> {
+        let mut last = self.last.lock();
+        if let Some((at, chunk)) = last.get(&(segment.0, part))
+            && *at == index
+        {
+            return Ok(Arc::clone(chunk));
+        }
         let key = key::three(segment.0, part, index);
-        let chunk = self.0.get(&PART, &key, |payload| Ok(Arc::<[u8]>::from(payload)))?;
-        chunk.ok_or_else(|| missing(segment, part, index))
+        let chunk = self.batch.get(&PART, &key, |payload| Ok(Arc::<[u8]>::from(payload)))?;
+        let chunk = chunk.ok_or_else(|| missing(segment, part, index))?;
+        last.insert((segment.0, part), (index, Arc::clone(&chunk)));
+        Ok(chunk)
+    }
+
+    fn list(
+        &self,
+        _: SegmentId,
+        _: u8,
+        _: u64,
+        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
+    ) -> Result<Arc<[u8]>> {
+        read(self)
     }
 }
 
@@ -86,26 +159,44 @@ pub(super) fn read_header(snapshot: &Snapshot, segment: SegmentId) -> Result<Seg
     header.ok_or_else(|| SEGMENT.malformed(&key, "key", 0, "the manifest names a segment that is missing"))
 }
 
-/// Stores a finished segment; `None` if it holds nothing.
-pub(super) fn put(batch: &Batch, segment: SegmentId, parts: &SegmentParts) -> Result<Option<SegmentEntry>> {
-    if parts.header.is_empty() {
+/// Stores the chunks of a segment as they come, and counts them.
+struct Stored<'a> {
+    batch: &'a Batch,
+    segment: SegmentId,
+    chunks: u32,
+    bytes: u64,
+}
+
+impl PartSink for Stored<'_> {
+    fn chunk(&mut self, part: u8, index: u32, payload: &[u8]) -> Result<()> {
+        self.batch.put(&PART, &key::three(self.segment.0, part, index), payload)?;
+        self.chunks += 1;
+        self.bytes += payload.len() as u64;
+        Ok(())
+    }
+}
+
+/// Stores the segment that `write` sends to its sink; `None` if it holds nothing.
+pub(super) fn put(
+    batch: &Batch,
+    segment: SegmentId,
+    write: impl FnOnce(&mut dyn PartSink) -> Result<SegmentHeader>,
+) -> Result<Option<SegmentEntry>> {
+    let mut stored = Stored { batch, segment, chunks: 0, bytes: 0 };
+    let header = write(&mut stored)?;
+    if header.is_empty() {
+        remove(batch, segment.0)?;
         return Ok(None);
     }
     let key = key::one(segment.0);
-    batch.put_value(&SEGMENT, &key, &codec::seal(&SEGMENT, &key, &parts.header)?)?;
-    let mut entry = SegmentEntry {
+    batch.put_value(&SEGMENT, &key, &codec::seal(&SEGMENT, &key, &header)?)?;
+    Ok(Some(SegmentEntry {
         segment: segment.0,
-        first_node: parts.header.first_node,
-        last_node: parts.header.last_node,
-        chunks: 0,
-        bytes: 0,
-    };
-    for (part, index, payload) in &parts.chunks {
-        batch.put(&PART, &key::three(segment.0, *part, *index), payload)?;
-        entry.chunks += 1;
-        entry.bytes += payload.len() as u64;
-    }
-    Ok(Some(entry))
+        first_node: header.first_node,
+        last_node: header.last_node,
+        chunks: stored.chunks,
+        bytes: stored.bytes,
+    }))
 }
 
 /// Takes a segment out of the file.
@@ -140,7 +231,7 @@ pub(super) fn tidy(
     manifest.segments = kept;
     while let Some(run) = run_to_merge(&manifest.segments) {
         let entries: Vec<SegmentEntry> = manifest.segments.drain(run..).collect();
-        let chunks = BatchChunks(batch);
+        let chunks = BatchChunks { batch, last: Mutex::default() };
         let mut readers = Vec::with_capacity(entries.len());
         for entry in &entries {
             let key = key::one(entry.segment);
@@ -149,13 +240,14 @@ pub(super) fn tidy(
                 header.ok_or_else(|| SEGMENT.malformed(&key, "key", 0, "the segment is missing"))?;
             readers.push(SegmentReader::open(SegmentId(entry.segment), &header, &chunks)?);
         }
-        let merged = merge(&readers.iter().collect::<Vec<_>>(), &chunks, deleted)?;
+        let readers: Vec<&SegmentReader> = readers.iter().collect();
+        let id = SegmentId(*next_segment);
+        *next_segment += 1;
+        let merged = put(batch, id, |sink| merge(&readers, &chunks, deleted, sink))?;
         for entry in &entries {
             remove(batch, entry.segment)?;
         }
-        let id = SegmentId(*next_segment);
-        *next_segment += 1;
-        manifest.segments.extend(put(batch, id, &merged)?);
+        manifest.segments.extend(merged);
     }
     Ok(())
 }

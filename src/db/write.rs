@@ -438,10 +438,10 @@ impl WriteTransaction {
         if self.builder.is_empty() {
             return Ok(());
         }
-        let parts = std::mem::take(&mut self.builder).finish()?;
+        let builder = std::mem::take(&mut self.builder);
         let id = SegmentId(self.counters.next_segment);
         self.counters.next_segment += 1;
-        self.manifest.segments.extend(segments::put(&self.batch, id, &parts)?);
+        self.manifest.segments.extend(segments::put(&self.batch, id, |sink| builder.finish_into(sink))?);
         Ok(())
     }
 

@@ -9,10 +9,12 @@
 //! * [`TextIndex`] is the live segments of a snapshot; [`View`] is what a scope of it holds; [`Scorer`] is
 //!   BM25 over a view; [`TextIndex::search`] finds the best leaves.
 //!
-//! It is not for phrases or positions, and it does not store text. Bytes are `format::text`'s; where they are
-//! kept is the caller's, through [`PartSource`].
+//! It does not store text. Bytes are `format::text`'s; where they are kept is the caller's, through [`PartSource`]
+//! and [`PartSink`].
 
 mod analyzer;
+mod arena;
+mod assemble;
 mod bm25;
 mod builder;
 mod check;
@@ -21,6 +23,7 @@ mod fold;
 mod hash;
 mod hits;
 mod index;
+mod live;
 mod merge;
 mod query;
 mod reader;
@@ -30,17 +33,19 @@ mod stop;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod top_k;
 mod view;
 
 pub use analyzer::Analyzer;
 pub use analyzer::AnalyzerConfig;
 pub use analyzer::MAX_TERM_BYTES;
+pub use assemble::PartSink;
+pub use assemble::SegmentParts;
 pub use bm25::Bm25;
 pub use bm25::Field;
 pub use bm25::Scorer;
 pub use builder::NodeTerms;
 pub use builder::SegmentBuilder;
-pub use builder::SegmentParts;
 pub use hits::HeadingHit;
 pub use hits::TermHits;
 pub use index::TextIndex;
@@ -52,10 +57,15 @@ pub use query::QueryField;
 pub use reader::ListBytes;
 pub use reader::PartSource;
 pub use reader::SegmentReader;
+pub use reader::TermPositions;
 pub use reader::TermPostings;
 pub use search::Scored;
 pub use snippet::Highlighter;
 pub use snippet::Snippet;
+pub use top_k::FieldWeights;
+pub use top_k::MAX_TERMS;
+pub use top_k::SearchOptions;
+pub use top_k::WeightedTerm;
 pub use view::DocumentEntry;
 pub use view::InnerEntry;
 pub use view::SectionEntry;

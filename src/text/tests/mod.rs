@@ -4,6 +4,7 @@ mod analysis;
 mod damage;
 mod oracle;
 mod query;
+mod positions;
 mod scores;
 mod snippet;
 mod support;
