@@ -177,10 +177,8 @@ fn collect<A: Automaton>(
             kept.pop();
         }
     }
-    let mut terms: Vec<TermPlaces> = kept
-        .into_iter()
-        .map(|(distance, _, term, places)| TermPlaces { term, distance, places })
-        .collect();
+    let mut terms: Vec<TermPlaces> =
+        kept.into_iter().map(|(distance, _, term, places)| TermPlaces { term, distance, places }).collect();
     terms.sort_unstable_by(|a, b| a.term.cmp(&b.term));
     Ok(terms)
 }

@@ -16,7 +16,7 @@ use crate::format::text::Place;
 use crate::format::text::TermEntry;
 
 /// Lists of a single term from this length on are read as they are needed.
-const STORED_FROM: u32 = 128;
+const STORED_FROM: u32 = if cfg!(test) { 4 } else { 128 };
 
 /// Disjoint ascending ranges `first..end` of leaves, each with how often something is in the titles above them.
 pub(super) type Runs = Vec<(u32, u32, u64)>;
@@ -90,10 +90,9 @@ impl SlotLists {
 
     /// How many leaves have it in their own text, or more.
     pub fn body_count(&self) -> usize {
-        self.bodies.as_ref().map_or_else(
-            || self.terms.iter().map(|term| term.body_count() as usize).sum(),
-            Vec::len,
-        )
+        self.bodies
+            .as_ref()
+            .map_or_else(|| self.terms.iter().map(|term| term.body_count() as usize).sum(), Vec::len)
     }
 
     /// Gives the leaves of `within` that have it in their own text, ascending, with how often.
@@ -106,7 +105,8 @@ impl SlotLists {
         if let Some(bodies) = &self.bodies {
             let first = bodies.partition_point(|(ordinal, _)| *ordinal < within.start);
             let rest = bodies.get(first..).unwrap_or_default().iter();
-            rest.take_while(|(ordinal, _)| *ordinal < within.end).for_each(|(ordinal, freq)| each(*ordinal, *freq));
+            rest.take_while(|(ordinal, _)| *ordinal < within.end)
+                .for_each(|(ordinal, freq)| each(*ordinal, *freq));
             return Ok(());
         }
         for term in &self.terms {
@@ -128,7 +128,13 @@ impl SlotLists {
     }
 
     /// How many live leaves have it in the fields that are asked for.
-    pub fn live_count(&self, reader: &SegmentReader, live: Option<&Live>, body: bool, title: bool) -> Result<u64> {
+    pub fn live_count(
+        &self,
+        reader: &SegmentReader,
+        live: Option<&Live>,
+        body: bool,
+        title: bool,
+    ) -> Result<u64> {
         let of_runs = || self.runs.iter().map(|(first, end, _)| u64::from(end - first)).sum();
         match (self.terms.as_slice(), live) {
             ([], _) => return Ok(0),
@@ -164,7 +170,9 @@ impl SlotLists {
             let Some(term) = self.terms.get(at) else { return Ok(()) };
             let positions = match known.0.entry(at) {
                 std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
-                std::collections::btree_map::Entry::Vacant(place) => place.insert(reader.positions(source, term)?),
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert(reader.positions(source, term)?)
+                }
             };
             of_term.clear();
             reader.positions_of(term, positions, which, ordinal, &mut of_term)?;

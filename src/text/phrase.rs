@@ -32,7 +32,10 @@ impl PhraseShape {
             for a in 0..b {
                 let (of_a, of_b) = (family.get(a).copied(), family.get(b).copied());
                 if of_a != of_b && same(a, b) {
-                    family.iter_mut().filter(|of| Some(**of) == of_b).for_each(|of| *of = of_a.unwrap_or(*of));
+                    family
+                        .iter_mut()
+                        .filter(|of| Some(**of) == of_b)
+                        .for_each(|of| *of = of_a.unwrap_or(*of));
                 }
             }
         }
@@ -83,7 +86,9 @@ impl PhraseShape {
             let twin = self.twins.get(slot).copied().flatten().and_then(|twin| chosen.get(twin));
             let least = twin.map_or(start + offset, |twin| (start + offset).max(*twin + 1));
             let first = positions.partition_point(|position| i64::from(*position) < least);
-            let Some(position) = positions.get(first).map(|position| i64::from(*position)) else { return false };
+            let Some(position) = positions.get(first).map(|position| i64::from(*position)) else {
+                return false;
+            };
             if position - offset > start + i64::from(self.slop) {
                 return false;
             }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::MAX_BOOST;
 use super::Query;
 use super::QueryField;
 use crate::error::Error;
@@ -17,9 +18,6 @@ pub const MAX_FUZZY_CHARS: usize = 64;
 
 /// Fuzzy words of fewer characters are looked for as they are: one edit makes any two of them the same.
 pub const MIN_FUZZY_CHARS: usize = 3;
-
-/// No boost, multiplied out, is above.
-const MAX_BOOST: f32 = 1e12;
 
 /// A query whose words are terms.
 #[derive(Debug, Clone, PartialEq)]

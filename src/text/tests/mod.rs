@@ -2,6 +2,7 @@
 
 mod analysis;
 mod damage;
+mod evaluate;
 mod oracle;
 mod query;
 mod positions;
