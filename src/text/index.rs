@@ -9,6 +9,7 @@ use super::hits::TermHits;
 use super::live::Live;
 use super::reader::PartSource;
 use super::reader::SegmentReader;
+use super::statistics::Statistics;
 use super::view::View;
 use crate::error::Error;
 use crate::error::Result;
@@ -22,6 +23,7 @@ pub struct TextIndex {
     deleted: Arc<RoaringBitmap>,
     source: Arc<dyn PartSource>,
     everything: OnceLock<Arc<View>>,
+    statistics: Statistics,
 }
 
 impl std::fmt::Debug for TextIndex {
@@ -46,7 +48,14 @@ impl TextIndex {
             return Err(Error::invalid("text segments must ascend and be disjoint"));
         }
         let live = segments.iter().map(|_| OnceLock::new()).collect();
-        Ok(Self { segments, live, deleted, source, everything: OnceLock::new() })
+        Ok(Self {
+            segments,
+            live,
+            deleted,
+            source,
+            everything: OnceLock::new(),
+            statistics: Statistics::default(),
+        })
     }
 
     /// Its segments, ascending.
@@ -59,6 +68,10 @@ impl TextIndex {
     pub(super) fn segments_with_live(&self) -> impl Iterator<Item = (&Arc<SegmentReader>, Option<&Live>)> {
         let pairs = self.segments.iter().zip(&self.live);
         pairs.map(|(reader, live)| (reader, live.get_or_init(|| Live::of(reader, &self.deleted)).as_ref()))
+    }
+
+    pub(super) const fn statistics(&self) -> &Statistics {
+        &self.statistics
     }
 
     /// The deleted nodes.

@@ -36,6 +36,7 @@ mod query;
 mod reader;
 mod search;
 mod snippet;
+mod statistics;
 mod stop;
 mod tally;
 #[cfg(test)]

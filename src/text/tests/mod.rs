@@ -9,3 +9,4 @@ mod positions;
 mod scores;
 mod snippet;
 mod support;
+mod top_k;

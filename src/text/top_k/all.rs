@@ -154,7 +154,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let candidates = &mut room.candidates;
         for (term, rest) in terms.iter().zip(&rest[1..]).skip(first) {
             let need = u16::try_from(best.bar.saturating_sub(*rest)).unwrap_or(u16::MAX);
-            let mut one = |list: &mut List<'_>, need, must, candidates: &mut Vec<Candidate>| {
+            let one = |list: &mut List<'_>, need, must, candidates: &mut Vec<Candidate>| {
                 list.narrow(segment.classes, plan.values(list.table), need, must, candidates)
             };
             if let Term { body: Some(body), title: Some(title) } = *term {

@@ -28,7 +28,6 @@ impl Ord for Entry {
 pub struct Best {
     limit: usize,
     heap: BinaryHeap<Entry>,
-    scale: f64,
     kept: f64,
     lost: f64,
     /// In units: a text whose bound is lower is not among the best.
@@ -43,7 +42,7 @@ impl Best {
         let sums = f64::from(u32::try_from(lists).unwrap_or(u32::MAX)) + 2.0;
         // Each summand and each sum of 32 bits errs by 6e-8 of it, below the normal range by 1.5e-45.
         let (kept, lost) = (scale * (1.0 - 4e-7 * sums), scale * 1.5e-45 * sums);
-        Self { limit, heap: BinaryHeap::new(), scale, kept, lost, bar: 0 }
+        Self { limit, heap: BinaryHeap::new(), kept, lost, bar: 0 }
     }
 
     /// The same for more that is scored, without what was found.
@@ -90,11 +89,6 @@ impl Best {
     /// How many are asked for.
     pub const fn limit(&self) -> usize {
         self.limit
-    }
-
-    /// Units of a score of 1.
-    pub const fn scale(&self) -> f64 {
-        self.scale
     }
 
     /// All, best first, ties to the lower id.

@@ -23,6 +23,8 @@ use crate::kernels::Buckets;
 use crate::kernels::Candidate;
 use crate::kernels::VALUES;
 use crate::kernels::Values;
+use crate::text::SegmentReader;
+use crate::text::TermPostings;
 
 /// Leaves below inner nodes with a term in their titles, which occurs `freq` times above each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +53,8 @@ enum Source<'a> {
     Runs(Vec<Run>),
 }
 
-/// Makes an error of damage in a list.
-pub type Blame<'a> = &'a dyn Fn(Damage) -> Error;
+/// Where a list is from.
+pub type Origin<'a> = (&'a SegmentReader, &'a TermPostings);
 
 /// A list of postings: of a term in the leaves' own texts, or in the titles above them.
 pub struct List<'a> {
@@ -65,7 +67,7 @@ pub struct List<'a> {
     /// What 256 256ths of a stored maximum are worth; `None` if the maxima do not hold.
     pub maxima_unit: Option<u32>,
     source: Source<'a>,
-    blame: Option<Blame<'a>>,
+    origin: Option<Origin<'a>>,
     /// The postings within the window.
     span: Range<usize>,
 }
@@ -75,17 +77,17 @@ impl<'a> List<'a> {
     ///
     /// # Errors
     ///
-    /// What `blame` makes of damage to a short list.
+    /// `Corrupt` if a short list is damaged.
     pub fn of_bodies(
         table: usize,
         list: PostingList<'a>,
         segment: &Segment<'_>,
-        blame: Option<Blame<'a>>,
+        origin: Option<Origin<'a>>,
     ) -> Result<Self> {
         let mut bounds = list.bounds().copied().unwrap_or([NO_CLASS; 16]);
         let source = match list.kind() {
             Kind::Short(_) => {
-                let sparse = unpack(&list).map_err(|damage| blamed(blame, damage))?;
+                let sparse = unpack(&list).map_err(|damage| blamed(origin, damage))?;
                 for (id, row) in sparse.ids.iter().zip(&sparse.rows) {
                     let bound = &mut bounds[usize::from(row & 15)];
                     *bound = segment.class(*id).min(TOP_BOUND).min(*bound);
@@ -103,7 +105,7 @@ impl<'a> List<'a> {
                 *bound = lowest;
             }
         }
-        Ok(Self { table, bounds, most: 0, maxima_unit: None, source, blame, span: 0..0 })
+        Ok(Self { table, bounds, most: 0, maxima_unit: None, source, origin, span: 0..0 })
     }
 
     /// The list of a term in the titles above the leaves of `segment`.
@@ -117,7 +119,7 @@ impl<'a> List<'a> {
             *bound = floor.min(TOP_BOUND).min(*bound);
         }
         let source = Source::Runs(runs);
-        Self { table, bounds, most: 0, maxima_unit: None, source, blame: None, span: 0..0 }
+        Self { table, bounds, most: 0, maxima_unit: None, source, origin: None, span: 0..0 }
     }
 
     /// How many postings there are.
@@ -149,10 +151,10 @@ impl<'a> List<'a> {
     ///
     /// # Errors
     ///
-    /// What the list's `blame` makes of damage.
+    /// `Corrupt` if the list is damaged.
     pub fn open(&mut self) -> Result<()> {
         if let Source::Packed(list) = &self.source {
-            self.source = Source::Sparse(unpack(list).map_err(|damage| blamed(self.blame, damage))?);
+            self.source = Source::Sparse(unpack(list).map_err(|damage| blamed(self.origin, damage))?);
         }
         Ok(())
     }
@@ -397,15 +399,15 @@ impl<'a> List<'a> {
     ///
     /// # Errors
     ///
-    /// What the list's `blame` makes of damage.
+    /// `Corrupt` if the list is damaged.
     pub fn freq(&self, ordinal: u32) -> Result<u32> {
         let high = |found: Option<u32>| {
             let why = "a frequency from 15 on has no escape";
-            found.ok_or_else(|| blamed(self.blame, Damage { field: "escapes", offset: 0, why }))
+            found.ok_or_else(|| blamed(self.origin, Damage { field: "escapes", offset: 0, why }))
         };
         match &self.source {
             Source::Packed(list) => {
-                let found = list.find(ordinal).map_err(|damage| blamed(self.blame, damage))?;
+                let found = list.find(ordinal).map_err(|damage| blamed(self.origin, damage))?;
                 Ok(found.map_or(0, |found| found.term_freq))
             }
             Source::Sparse(sparse) => {
@@ -457,11 +459,11 @@ impl<'a> List<'a> {
     }
 }
 
-fn blamed(blame: Option<Blame<'_>>, damage: Damage) -> Error {
+fn blamed(origin: Option<Origin<'_>>, damage: Damage) -> Error {
     let Damage { field, offset, why } = damage;
-    blame.map_or_else(
+    origin.map_or_else(
         || Error::invalid(format!("a posting list is damaged: field {field} at byte {offset}: {why}")),
-        |blame| blame(damage),
+        |(reader, postings)| reader.body_damage(postings, damage),
     )
 }
 

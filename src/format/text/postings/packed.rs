@@ -75,6 +75,9 @@ impl<'a> PackedList<'a> {
         if tail.len() < tail_count || (tail_count == 0 && !tail.is_empty()) {
             return bad("pair", start + at, "the bytes behind the blocks are not those of the last postings");
         }
+        if tail_count > (bound - first) as usize {
+            return bad("pair", start + at, "more postings than nodes are left");
+        }
         let tail = Pairs { bytes: tail, count: tail_count, first, bound, start: start + at };
         Ok(Self { bounds, skips, data, start, tail })
     }
@@ -98,7 +101,7 @@ impl<'a> PackedList<'a> {
             }
             first = skip.last + 1;
         }
-        if self.tail.count > 0 && self.tail.bound > first && wanted(first, self.tail.bound - 1) {
+        if self.tail.count > 0 && wanted(first, self.tail.bound - 1) {
             self.tail.decode(&mut each)?;
         }
         Ok(())
