@@ -67,7 +67,7 @@ fn bench_text_search(c: &mut Criterion) {
     for (name, question) in [("2 words", "Kilimanjaro Tanzania"), ("question", QUESTION)] {
         group.bench_function(name, |b| {
             b.iter(|| {
-                let terms = read.analyzer().distinct_terms(black_box(question));
+                let terms = read.analyzers().distinct_terms(black_box(question));
                 read.text_index().search(&terms, None, 10).expect("a sound index")
             });
         });

@@ -16,7 +16,7 @@ use crate::model::TokenCounter;
 use crate::providers;
 use crate::storage::tables::{Class, TABLES};
 use crate::storage::{Options, Store};
-use crate::text::{Analyzer, AnalyzerConfig};
+use crate::text::{Analyzers, TextConfig};
 use crate::tree::Document;
 
 /// An open `.evdb` file. Cheap to clone; clones share the file.
@@ -30,7 +30,7 @@ pub(super) struct Shared {
     pub(super) store: Store,
     pub(super) identity: Identity,
     pub(super) counter: Arc<dyn TokenCounter>,
-    pub(super) analyzer: Arc<Analyzer>,
+    pub(super) analyzers: Arc<Analyzers>,
     pub(super) path: Option<PathBuf>,
     pub(super) caches: Caches,
     /// The last committed state, once somebody has read it.
@@ -45,7 +45,7 @@ pub(super) struct Shared {
 #[must_use]
 pub struct Builder {
     counter: Option<Arc<dyn TokenCounter>>,
-    analyzer: Option<AnalyzerConfig>,
+    analyzer: Option<TextConfig>,
     cache_bytes: usize,
     check_on_open: bool,
 }
@@ -64,8 +64,9 @@ impl Builder {
     }
 
     /// How text becomes terms; by default English stemming and stop words for Latin text, bigrams for CJK.
-    pub fn analyzer(mut self, config: AnalyzerConfig) -> Self {
-        self.analyzer = Some(config);
+    /// An [`AnalyzerConfig`](crate::text::AnalyzerConfig) is for texts and titles alike.
+    pub fn analyzer(mut self, config: impl Into<TextConfig>) -> Self {
+        self.analyzer = Some(config.into());
         self
     }
 
@@ -212,12 +213,12 @@ impl Builder {
                 config.fingerprint()
             )));
         }
-        let analyzer = Arc::new(Analyzer::new(AnalyzerConfig::parse(&identity.analyzer)?));
+        let analyzers = Arc::new(Analyzers::new(TextConfig::parse(&identity.analyzer)?));
         let shared = Shared {
             store,
             identity,
             counter,
-            analyzer,
+            analyzers,
             path: path.map(Path::to_path_buf),
             caches: Caches::new(self.cache_bytes / 2),
             state: Mutex::new(None),
@@ -316,8 +317,8 @@ impl Database {
 
     /// What turns text into the terms of this file.
     #[must_use]
-    pub fn analyzer(&self) -> &Analyzer {
-        &self.shared.analyzer
+    pub fn analyzers(&self) -> &Analyzers {
+        &self.shared.analyzers
     }
 
     /// Where the file lies; `None` in memory.

@@ -273,7 +273,8 @@ impl WriteTransaction {
                 is_leaf: node.kind.is_leaf(),
             };
             let text = document.text.get(node.span.as_range()).unwrap_or_default();
-            self.builder.add_text(terms, &self.shared.analyzer, &[&node.title, text])?;
+            let analyzer = self.shared.analyzers.of(terms.is_leaf);
+            self.builder.add_text(terms, analyzer, &[&node.title, text])?;
             for (key, value) in &node.attributes {
                 if key != "id" {
                     self.builder.add_set(NodeRange::new(at(index), at(last)), &format!("{key}={value}"))?;

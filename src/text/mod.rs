@@ -4,7 +4,8 @@
 //! derived at query time from those postings, because a document's nodes are contiguous in pre-order: the text
 //! of a section or document is a range of nodes, and the heading path of a leaf is the terms of its ancestors.
 //!
-//! * [`Analyzer`] makes terms from text; [`AnalyzerConfig::fingerprint`] is stored in the file.
+//! * [`Analyzer`] makes terms from text; [`Analyzers`] are those of a file, for bodies and for titles;
+//!   [`TextConfig::fingerprint`] is stored in the file.
 //! * [`SegmentBuilder`] makes an immutable segment, [`SegmentReader`] reads one, [`merge`] joins several.
 //! * [`TextIndex`] is the live segments of a snapshot; [`View`] is what a scope of it holds; [`Scorer`] is
 //!   BM25 over a view; [`TextIndex::search_any`] finds the best leaves for words, [`TextIndex::query`] for a
@@ -37,6 +38,7 @@ mod reader;
 mod search;
 mod snippet;
 mod statistics;
+mod segmenter;
 mod stop;
 mod tally;
 #[cfg(test)]
@@ -46,9 +48,13 @@ mod view;
 
 pub use analyzer::Analyzer;
 pub use analyzer::AnalyzerConfig;
+pub use analyzer::Analyzers;
+pub use analyzer::FieldTerms;
 pub use analyzer::MAX_TERM_BYTES;
 pub use assemble::PartSink;
 pub use assemble::SegmentParts;
+pub use analyzer::PhraseTerm;
+pub use analyzer::TextConfig;
 pub use bm25::Bm25;
 pub use bm25::Field;
 pub use bm25::Scorer;

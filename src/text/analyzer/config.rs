@@ -8,6 +8,8 @@ use rust_stemmers::Stemmer;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::error::Result;
+use crate::text::segmenter;
+use crate::text::stop::StopList;
 
 /// Languages with a stemmer, by their tag.
 const LANGUAGES: [(&str, Algorithm); 18] = [
@@ -31,6 +33,9 @@ const LANGUAGES: [(&str, Algorithm); 18] = [
     ("tr", Algorithm::Turkish),
 ];
 
+/// Name of the Chinese segmenter with its dictionary; another dictionary is another name.
+const JIEBA: &str = "jieba-1";
+
 /// How text becomes terms. Two texts compare only if the same configuration made their terms, so it is stored
 /// in the file as its [`fingerprint`](Self::fingerprint).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +47,7 @@ pub struct AnalyzerConfig {
     stop_words: bool,
     fold_accents: bool,
     unspaced_bigrams: bool,
+    chinese_words: bool,
     plain: bool,
 }
 
@@ -55,6 +61,7 @@ impl Default for AnalyzerConfig {
             stop_words: true,
             fold_accents: true,
             unspaced_bigrams: true,
+            chinese_words: false,
             plain: false,
         }
     }
@@ -94,7 +101,8 @@ impl AnalyzerConfig {
         self
     }
 
-    /// Whether frequent words are dropped; only English has a list.
+    /// Whether frequent words are dropped. There are lists for da, de, en, es, fi, fr, hu, it, nl, no, pt, ru
+    /// and sv; in other languages nothing is dropped.
     #[must_use]
     pub const fn stop_words(mut self, on: bool) -> Self {
         self.stop_words = on;
@@ -116,12 +124,40 @@ impl AnalyzerConfig {
         self
     }
 
+    /// Why a stored line is refused that no build of this version makes.
+    pub(super) fn unknown(line: &str) -> Error {
+        refused(line, "which this build does not know: use a newer evdb, or build the file anew")
+    }
+
+    /// What finds the words in runs of unspaced letters, beside the bigrams: `zh` for Chinese, by jieba's
+    /// dictionary, or `none`. It has no effect without bigrams, which keep unknown words findable.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if there is no such segmenter; `Unsupported` if this build was made without its feature.
+    pub fn segmenter(mut self, tag: &str) -> Result<Self> {
+        self.chinese_words = match tag {
+            "none" => false,
+            "zh" if segmenter::AVAILABLE => true,
+            "zh" => {
+                let message = "segmenter \"zh\" is not in this build: build evdb with `--features zh`";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+            _ => return Err(Error::invalid(format!("segmenter {tag:?} is none of zh, none"))),
+        };
+        Ok(self)
+    }
+
     pub(super) const fn is_plain(self) -> bool {
         self.plain
     }
 
-    pub(super) const fn drops_stop_words(self) -> bool {
-        self.stop_words
+    pub(super) const fn segments(self) -> bool {
+        self.chinese_words && self.unspaced_bigrams
+    }
+
+    pub(super) fn stop_list(self) -> Option<StopList> {
+        self.stop_words.then(|| StopList::new(self.language_tag(), self.fold_accents)).flatten()
     }
 
     pub(super) const fn folds_accents(self) -> bool {
@@ -132,7 +168,7 @@ impl AnalyzerConfig {
         self.unspaced_bigrams
     }
 
-    pub(super) fn language_tag(self) -> &'static str {
+    fn language_tag(self) -> &'static str {
         LANGUAGES.get(self.language).map_or("en", |(tag, _)| tag)
     }
 
@@ -151,12 +187,10 @@ impl AnalyzerConfig {
     ///
     /// # Errors
     ///
-    /// `Unsupported` if this build makes no such line, as when a newer analyzer wrote the file.
+    /// `Unsupported` if this build makes no such line, as when a newer analyzer wrote the file, or one with a
+    /// feature that this build lacks, which the message names.
     pub fn parse(line: &str) -> Result<Self> {
-        let unknown = || {
-            let message = format!("the file's text was analysed by {line:?}, which this build does not know");
-            Error::new(ErrorKind::Unsupported, message)
-        };
+        let unknown = || Self::unknown(line);
         if line == Self::plain().fingerprint() {
             return Ok(Self::plain());
         }
@@ -170,9 +204,20 @@ impl AnalyzerConfig {
             .stop_words(has("stop"))
             .fold_accents(has("fold"))
             .unspaced_bigrams(has("bigrams"));
+        let config = Self { chinese_words: has(JIEBA), ..config };
         // Anything misspelt, repeated or out of order gives another line.
-        if config.fingerprint() == line { Ok(config) } else { Err(unknown()) }
+        if config.fingerprint() != line {
+            return Err(unknown());
+        }
+        if config.segments() && !segmenter::AVAILABLE {
+            return Err(refused(line, "but this build has no \"zh\": build evdb with `--features zh`"));
+        }
+        Ok(config)
     }
+}
+
+fn refused(line: &str, why: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("the file's text was analysed by {line:?}, {why}"))
 }
 
 impl fmt::Display for AnalyzerConfig {
@@ -182,11 +227,12 @@ impl fmt::Display for AnalyzerConfig {
         }
         write!(f, "words-1 {}", self.language_tag())?;
         let switches = [
-            (self.stemming, " stem"),
-            (self.stop_words, " stop"),
-            (self.fold_accents, " fold"),
-            (self.unspaced_bigrams, " bigrams"),
+            (self.stemming, "stem"),
+            (self.stop_words, "stop"),
+            (self.fold_accents, "fold"),
+            (self.unspaced_bigrams, "bigrams"),
+            (self.segments(), JIEBA),
         ];
-        switches.iter().filter(|(on, _)| *on).try_for_each(|(_, name)| f.write_str(name))
+        switches.iter().filter(|(on, _)| *on).try_for_each(|(_, name)| write!(f, " {name}"))
     }
 }

@@ -10,7 +10,7 @@ use crate::text::fold::Class;
 use crate::text::fold::Folded;
 use crate::text::fold::fold;
 use crate::text::hash::WordMap;
-use crate::text::stop::is_stop;
+use crate::text::segmenter;
 
 /// Words above this are not stemmed, nor kept in the memo: no language's words are so long.
 const MAX_STEMMED_BYTES: usize = 64;
@@ -20,6 +20,26 @@ const MEMO_WORDS: usize = 1 << 16;
 
 /// Longest word that makes a term together with the unspaced letter behind it, as in "3" + "\u{6708}".
 const MAX_PAIRED_BYTES: usize = 32;
+
+/// Characters that the segmenter sees at once: its memory grows with them.
+const MAX_SEGMENTED: usize = 1024;
+
+/// What a term is of the text it came from. The order is that of terms at one position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A word; without bigrams also a whole run of unspaced letters.
+    Word,
+    /// A word with the unspaced letter behind it.
+    Pair,
+    /// A word of unspaced letters that the segmenter knows.
+    Segment,
+    /// A letter of a run and the next.
+    Bigram,
+    /// The last letter of a run of several.
+    Last,
+    /// The letter of a run of one.
+    Lone,
+}
 
 /// What a walk needs and the next one can use again.
 #[derive(Default)]
@@ -39,7 +59,7 @@ pub struct Walk<'a, E> {
     each: &'a mut E,
 }
 
-impl<'a, E: FnMut(&str, u32, Range<usize>)> Walk<'a, E> {
+impl<'a, E: FnMut(Kind, &str, u32, Range<usize>)> Walk<'a, E> {
     pub fn new(analyzer: &'a Analyzer, scratch: Scratch, each: &'a mut E) -> Self {
         Self { analyzer, scratch, position: 0, each }
     }
@@ -62,7 +82,7 @@ impl<'a, E: FnMut(&str, u32, Range<usize>)> Walk<'a, E> {
         (self.position, self.scratch)
     }
 
-    /// Ends what stands at the present position. A text has no more positions than four thirds of its bytes.
+    /// Ends what stands at the present position. No text takes more than two for a byte.
     const fn advance(&mut self) {
         self.position = self.position.saturating_add(1);
     }
@@ -118,7 +138,7 @@ impl<'a, E: FnMut(&str, u32, Range<usize>)> Walk<'a, E> {
                     let more = |folded: &Folded| matches!(folded.class, Class::Unspaced | Class::Mark);
                     let run =
                         rest.get(..rest.iter().take_while(|folded| more(folded)).count()).unwrap_or(rest);
-                    self.bigrams(run);
+                    self.unspaced(run);
                     at + run.len()
                 }
             };
@@ -130,24 +150,24 @@ impl<'a, E: FnMut(&str, u32, Range<usize>)> Walk<'a, E> {
     /// The term of the scratch space's word, if it is no stop word.
     fn word(&mut self, span: Range<usize>) {
         let Scratch { word, memo, .. } = &mut self.scratch;
-        let Analyzer { config, stemmer, .. } = self.analyzer;
+        let Analyzer { stop_words, stemmer, .. } = self.analyzer;
         if word.len() > MAX_STEMMED_BYTES || word.starts_with(|first: char| first.is_ascii_digit()) {
-            return (self.each)(cut(word), self.position, span);
+            return (self.each)(Kind::Word, cut(word), self.position, span);
         }
-        if stemmer.is_none() && !config.drops_stop_words() {
-            return (self.each)(word, self.position, span);
+        if stemmer.is_none() && stop_words.is_none() {
+            return (self.each)(Kind::Word, word, self.position, span);
         }
         if let Some(known) = memo.get(word.as_str()) {
-            return known.iter().for_each(|term| (self.each)(term, self.position, span.clone()));
+            return known.iter().for_each(|term| (self.each)(Kind::Word, term, self.position, span.clone()));
         }
-        let term: Option<Box<str>> = if config.drops_stop_words() && is_stop(config.language_tag(), word) {
+        let term: Option<Box<str>> = if stop_words.as_ref().is_some_and(|list| list.has(word)) {
             None
         } else {
             let stem = stemmer.as_ref().map_or(word.as_str().into(), |stemmer| stemmer.stem(word));
             Some(if stem.is_empty() { word.as_str().into() } else { cut(&stem).into() })
         };
         if let Some(term) = &term {
-            (self.each)(term, self.position, span);
+            (self.each)(Kind::Word, term, self.position, span);
         }
         if memo.len() >= MEMO_WORDS {
             memo.clear();
@@ -162,30 +182,47 @@ impl<'a, E: FnMut(&str, u32, Range<usize>)> Walk<'a, E> {
         if follows && self.analyzer.config.makes_bigrams() && word.len() <= MAX_PAIRED_BYTES {
             let letter = rest.get(..letter_end(rest, 0)).unwrap_or_default();
             word.extend(letter.iter().map(|folded| folded.char));
-            (self.each)(cut(word), self.position, span(run).start..span(letter).end);
+            (self.each)(Kind::Pair, cut(word), self.position, span(run).start..span(letter).end);
         }
     }
 
-    fn bigrams(&mut self, run: &[Folded]) {
-        let mut first = letter_end(run, 0);
-        if first == run.len() || !self.analyzer.config.makes_bigrams() {
-            return self.part(run);
+    /// The terms of a run of unspaced letters. Each letter takes a position: its term is the letter with the
+    /// next one, of the last letter the letter alone.
+    fn unspaced(&mut self, run: &[Folded]) {
+        if !self.analyzer.config.makes_bigrams() {
+            self.part(Kind::Word, run);
+            return self.advance();
         }
+        if letter_end(run, 0) == run.len() {
+            self.part(Kind::Lone, run);
+            return self.advance();
+        }
+        let segments = if self.analyzer.config.segments() { segments(run) } else { Vec::new() };
+        let mut segments = segments.into_iter().peekable();
         let mut start = 0;
-        while first < run.len() {
-            let second = letter_end(run, first);
-            self.part(run.get(start..second).unwrap_or_default());
-            (start, first) = (first, second);
+        while start < run.len() {
+            let next = letter_end(run, start);
+            let mut is_word = false;
+            while let Some(segment) = segments.next_if(|segment| segment.start == start) {
+                is_word |= segment.end == next;
+                self.part(Kind::Segment, run.get(segment).unwrap_or_default());
+            }
+            if next < run.len() {
+                self.part(Kind::Bigram, run.get(start..letter_end(run, next)).unwrap_or_default());
+            } else if !is_word {
+                self.part(Kind::Last, run.get(start..).unwrap_or_default());
+            }
+            self.advance();
+            start = next;
         }
     }
 
-    /// The term of a part of a run, which takes a position.
-    fn part(&mut self, part: &[Folded]) {
+    /// The term of a part of a run.
+    fn part(&mut self, kind: Kind, part: &[Folded]) {
         let word = &mut self.scratch.word;
         word.clear();
         word.extend(part.iter().map(|folded| folded.char));
-        (self.each)(cut(word), self.position, span(part));
-        self.advance();
+        (self.each)(kind, cut(word), self.position, span(part));
     }
 
     /// Runs of letters, digits and `_`, in lower case.
@@ -197,12 +234,31 @@ impl<'a, E: FnMut(&str, u32, Range<usize>)> Walk<'a, E> {
                 let span = at + start..at + start + run.len();
                 at = span.end;
                 for word in run.to_lowercase().split(|c| !is_word(c)).filter(|word| !word.is_empty()) {
-                    (self.each)(cut(word), self.position, span.clone());
+                    (self.each)(Kind::Word, cut(word), self.position, span.clone());
                     self.advance();
                 }
             }
         }
     }
+}
+
+/// The segmenter's words of a run, in order, without those of two letters: they are bigrams.
+fn segments(run: &[Folded]) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    for (index, piece) in run.chunks(MAX_SEGMENTED).enumerate() {
+        let letters: String = piece.iter().map(|folded| folded.char).collect();
+        segmenter::words(&letters, &mut |word| {
+            let word = index * MAX_SEGMENTED + word.start..index * MAX_SEGMENTED + word.end;
+            let is_mark = |at: usize| run.get(at).is_some_and(|folded| folded.class == Class::Mark);
+            let letters = word.clone().filter(|at| !is_mark(*at)).count();
+            if letters != 2 && !is_mark(word.start) && !is_mark(word.end) {
+                out.push(word);
+            }
+        });
+    }
+    out.sort_unstable_by_key(|word| (word.start, word.end));
+    out.dedup();
+    out
 }
 
 /// Where the letter at `at`, with its marks, ends.

@@ -3,9 +3,11 @@
 mod analysis;
 mod damage;
 mod evaluate;
+mod fields;
 mod oracle;
-mod query;
+mod phrases;
 mod positions;
+mod query;
 mod scores;
 mod snippet;
 mod support;
