@@ -164,7 +164,7 @@ impl Search {
     pub fn count(&self, read: &ReadTransaction, question: Question<'_>) -> Result<u64> {
         let allowed = self.filter.nodes(read)?;
         let Some(query) = self.words(question) else { return Ok(0) };
-        read.text_index().count(&query, read.analyzer(), &self.options(allowed.as_ref(), 0))
+        read.text_index().count(&query, read.analyzers(), &self.options(allowed.as_ref(), 0))
     }
 
     /// What marks the words of `question`, or those of the search's query, in the texts of what is found.
@@ -174,7 +174,7 @@ impl Search {
     /// Those of [`TextIndex::highlighter`](crate::text::TextIndex::highlighter).
     pub fn highlighter(&self, read: &ReadTransaction, question: Question<'_>) -> Result<Highlighter> {
         let Some(query) = self.words(question) else { return Ok(Highlighter::default()) };
-        read.text_index().highlighter(&query, read.analyzer(), &self.options(None, 0))
+        read.text_index().highlighter(&query, read.analyzers(), &self.options(None, 0))
     }
 
     /// What is looked for by words, if it is anything.
@@ -197,9 +197,9 @@ impl Search {
     ) -> Result<Vec<(NodeId, f32)>> {
         let index = read.text_index();
         let found = if let Some(query) = &self.query {
-            index.query(query, read.analyzer(), options)?
+            index.query(query, read.analyzers(), options)?
         } else {
-            let terms = read.analyzer().distinct_terms(question.text);
+            let terms = read.analyzers().distinct_terms(question.text);
             let terms: Vec<WeightedTerm<'_>> = terms.iter().map(|term| WeightedTerm::new(term)).collect();
             index.search_any(&terms, options)?
         };

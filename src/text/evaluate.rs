@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use roaring::RoaringBitmap;
 
-use super::analyzer::Analyzer;
+use super::analyzer::Analyzers;
 use super::bm25::Weight;
 use super::bm25::idf;
 use super::clause::ClauseLists;
@@ -43,7 +43,7 @@ type Bits = Box<[u64; WORDS]>;
 
 impl TextIndex {
     /// The best `options.limit` leaves for `query`, best first, ties to the lower id. Its words become terms by
-    /// `analyzer`, which is the one that made those of the index. Leaves that match and score 0 are among them.
+    /// `analyzers`, which are those that made the index's. Leaves that match and score 0 are among them.
     ///
     /// Scores are BM25 with the statistics of all live leaves, whatever the filter. A group (a word that goes on,
     /// a fuzzy word at one distance) counts as one term: its frequency is the sum of its terms', the leaves that
@@ -57,11 +57,11 @@ impl TextIndex {
     pub fn query(
         &self,
         query: &Query,
-        analyzer: &Analyzer,
+        analyzers: &Analyzers,
         options: &SearchOptions<'_>,
     ) -> Result<Vec<Scored>> {
         options.check(&[])?;
-        let Some(compiled) = compile(query, analyzer)? else { return Ok(Vec::new()) };
+        let Some(compiled) = compile(query, analyzers)? else { return Ok(Vec::new()) };
         if options.limit == 0 {
             return Ok(Vec::new());
         }
@@ -98,9 +98,9 @@ impl TextIndex {
     /// # Errors
     ///
     /// As for [`query`](Self::query).
-    pub fn count(&self, query: &Query, analyzer: &Analyzer, options: &SearchOptions<'_>) -> Result<u64> {
+    pub fn count(&self, query: &Query, analyzers: &Analyzers, options: &SearchOptions<'_>) -> Result<u64> {
         let mut count = 0;
-        self.each_match(query, analyzer, options, |_, _, found| {
+        self.each_match(query, analyzers, options, |_, _, found| {
             count += found.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         })?;
         Ok(count)
@@ -114,11 +114,11 @@ impl TextIndex {
     pub fn matches(
         &self,
         query: &Query,
-        analyzer: &Analyzer,
+        analyzers: &Analyzers,
         options: &SearchOptions<'_>,
     ) -> Result<RoaringBitmap> {
         let mut all = RoaringBitmap::new();
-        self.each_match(query, analyzer, options, |reader, first, found| {
+        self.each_match(query, analyzers, options, |reader, first, found| {
             let leaves = ones(found).filter_map(|at| reader.leaves().get((first + at) as usize));
             all.extend(leaves.map(|leaf| leaf.node));
         })?;
@@ -134,10 +134,10 @@ impl TextIndex {
     pub fn highlighter(
         &self,
         query: &Query,
-        analyzer: &Analyzer,
+        analyzers: &Analyzers,
         options: &SearchOptions<'_>,
     ) -> Result<Highlighter> {
-        let Some(compiled) = compile(query, analyzer)? else { return Ok(Highlighter::default()) };
+        let Some(compiled) = compile(query, analyzers)? else { return Ok(Highlighter::default()) };
         let scoring =
             Compiled { clauses: compiled.scoring().into_iter().cloned().collect(), plan: Plan::Everything };
         let clauses = load(self, &scoring, options)?;
@@ -156,12 +156,12 @@ impl TextIndex {
     fn each_match(
         &self,
         query: &Query,
-        analyzer: &Analyzer,
+        analyzers: &Analyzers,
         options: &SearchOptions<'_>,
         mut each: impl FnMut(&SegmentReader, u32, &[u64]),
     ) -> Result<()> {
         options.check(&[])?;
-        let Some(compiled) = compile(query, analyzer)? else { return Ok(()) };
+        let Some(compiled) = compile(query, analyzers)? else { return Ok(()) };
         let clauses = load(self, &compiled, options)?;
         self.windows(&compiled, &clauses, options, None, |reader, first, found, _| each(reader, first, found))
     }

@@ -57,7 +57,7 @@ pub fn run(args: &SearchArgs, common: &Common, output: &mut Output) -> Result<Ex
     let mut found = Vec::with_capacity(hits.len());
     for hit in &hits {
         let leaf = hit.evidence(&read)?;
-        let snippet = marks.snippet(read.analyzer(), &leaf.text, SNIPPET);
+        let snippet = marks.snippet(read.analyzers().body(), &leaf.text, SNIPPET);
         found.push((hit, leaf, snippet));
     }
     let mode = search.mode_for(question).name();

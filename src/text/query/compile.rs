@@ -1,7 +1,6 @@
 //! From a query's words to terms.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use super::MAX_BOOST;
 use super::Query;
@@ -9,6 +8,8 @@ use super::QueryField;
 use crate::error::Error;
 use crate::error::Result;
 use crate::text::analyzer::Analyzer;
+use crate::text::analyzer::Analyzers;
+use crate::text::analyzer::PhraseTerm;
 
 /// Most terms of a query, those that words expand to not counted.
 pub const MAX_QUERY_TERMS: usize = 4096;
@@ -76,18 +77,17 @@ pub(in crate::text) enum Want {
     },
 }
 
-/// What `query` means to a file analysed by `analyzer`; `None` if it has no words but such as make no term.
+/// What `query` means to a file analysed by `analyzers`; `None` if it has no words but such as make no term.
 ///
 /// # Errors
 ///
 /// As for [`Query::check`]; and `InvalidInput` if there are more than [`MAX_QUERY_TERMS`] terms.
-pub(in crate::text) fn compile(query: &Query, analyzer: &Analyzer) -> Result<Option<Compiled>> {
+pub(in crate::text) fn compile(query: &Query, analyzers: &Analyzers) -> Result<Option<Compiled>> {
     query.check()?;
-    let config = analyzer.config();
+    let is_split = analyzers.config().body != analyzers.config().title;
     let mut compiler = Compiler {
-        analyzer,
-        loose: Analyzer::new(config.stop_words(false)),
-        literal: Analyzer::new(config.stop_words(false).stemming(false)),
+        body: Voice::new(analyzers.body()),
+        title: is_split.then(|| Voice::new(analyzers.title())),
         clauses: Vec::new(),
         terms: 0,
     };
@@ -97,11 +97,9 @@ pub(in crate::text) fn compile(query: &Query, analyzer: &Analyzer) -> Result<Opt
 }
 
 struct Compiler<'a> {
-    analyzer: &'a Analyzer,
-    /// The same without stop words.
-    loose: Analyzer,
-    /// The same without stop words and stems.
-    literal: Analyzer,
+    body: Voice<'a>,
+    /// `None` if titles are analysed as bodies are.
+    title: Option<Voice<'a>>,
     clauses: Vec<Clause>,
     terms: usize,
 }
@@ -112,29 +110,19 @@ struct Context {
     field: QueryField,
 }
 
-/// A term of a word or phrase.
-#[derive(Debug, Clone, PartialEq)]
-struct Piece {
-    term: String,
-    position: u32,
-    span: Range<usize>,
-}
-
 impl Compiler<'_> {
     fn plan(&mut self, query: &Query, context: Context) -> Result<Option<Plan>> {
         Ok(match query {
             Query::Everything => Some(Plan::Everything),
-            Query::Words(text) => {
-                let mut of = Vec::new();
-                for term in self.analyzer.distinct_terms(text) {
-                    of.push(self.clause(vec![Slot { offset: 0, want: Want::Term(term) }], 0, context)?);
-                }
-                any(of, 1)
+            Query::Words(text) => self.any_of(context, |voice| voice.words(text))?,
+            Query::Term(word) => self.any_of(context, |voice| voice.phrase(word, 0, false))?,
+            Query::Phrase { words, slop, prefix } => {
+                self.any_of(context, |voice| voice.phrase(words, *slop, *prefix))?
             }
-            Query::Term(word) => self.phrase(word, 0, false, context)?,
-            Query::Phrase { words, slop, prefix } => self.phrase(words, *slop, *prefix, context)?,
-            Query::Prefix(word) => self.phrase(word, 0, true, context)?,
-            Query::Fuzzy { word, distance, exact } => self.fuzzy(word, *distance, *exact, context)?,
+            Query::Prefix(word) => self.any_of(context, |voice| voice.phrase(word, 0, true))?,
+            Query::Fuzzy { word, distance, exact } => {
+                self.any_of(context, |voice| voice.fuzzy(word, *distance, *exact))?
+            }
             Query::All(of) => {
                 let mut of = self.plans(of, context)?;
                 if of.len() > 1 { Some(Plan::All(of)) } else { of.pop() }
@@ -157,54 +145,117 @@ impl Compiler<'_> {
         Ok(plans?.into_iter().flatten().collect())
     }
 
-    fn clause(&mut self, slots: Vec<Slot>, slop: u32, context: Context) -> Result<Plan> {
-        self.terms += slots.len();
-        if self.terms > MAX_QUERY_TERMS {
-            return Err(Error::invalid(format!("the query has more than {MAX_QUERY_TERMS} terms")));
+    /// Any of what `of` makes of a word, as it is called in the bodies, in the titles, or in both.
+    fn any_of(
+        &mut self,
+        context: Context,
+        of: impl Fn(&Voice<'_>) -> Vec<Alternative>,
+    ) -> Result<Option<Plan>> {
+        let mut all = match (context.field, &self.title) {
+            (QueryField::Title, Some(title)) => of(title),
+            _ => of(&self.body),
+        };
+        if context.field == QueryField::Both
+            && let Some(title) = &self.title
+        {
+            let known = all.len();
+            let other = |alternative: &Alternative| !all.iter().take(known).any(|known| known == alternative);
+            let more: Vec<Alternative> = of(title).into_iter().filter(other).collect();
+            all.extend(more);
         }
-        let Context { boost, field } = context;
-        self.clauses.push(Clause { slots, slop, boost, field });
-        Ok(Plan::Clause(self.clauses.len() - 1))
+        let mut plans = Vec::with_capacity(all.len());
+        for Alternative { slots, slop, part } in all {
+            self.terms += slots.len();
+            if self.terms > MAX_QUERY_TERMS {
+                return Err(Error::invalid(format!("the query has more than {MAX_QUERY_TERMS} terms")));
+            }
+            let Context { boost, field } = context;
+            plans.push(Plan::Clause(self.clauses.len()));
+            self.clauses.push(Clause { slots, slop, boost: boost * part, field });
+        }
+        Ok(any(plans, 1))
     }
+}
 
-    fn phrase(&mut self, words: &str, slop: u32, prefix: bool, context: Context) -> Result<Option<Plan>> {
-        let mut pieces = pieces(self.analyzer, words);
-        let mut last = None;
-        if prefix && let Some(begun) = self::pieces(&self.literal, words).pop() {
-            // The word that goes on: its stem finds what its letters do not begin.
-            let whole = pieces.iter().find(|piece| piece.span == begun.span).map(|piece| piece.term.clone());
-            let whole = whole.filter(|whole| !whole.starts_with(&begun.term));
-            pieces.retain(|piece| piece.position < begun.position);
-            last = Some((begun.position, Want::Prefix { start: begun.term, whole }));
-        }
-        let wants = pieces.into_iter().map(|piece| (piece.position, Want::Term(piece.term)));
-        self.slots(wants.chain(last).collect(), slop, context)
-    }
+/// A clause to be, and the part of the boost it gets.
+#[derive(Debug, PartialEq)]
+struct Alternative {
+    slots: Vec<Slot>,
+    slop: u32,
+    part: f32,
+}
 
-    fn fuzzy(&mut self, word: &str, distance: u8, exact: u32, context: Context) -> Result<Option<Plan>> {
-        let mut wants = Vec::new();
-        for Piece { term, position, .. } in pieces(&self.loose, word) {
-            let is_fuzzy = (MIN_FUZZY_CHARS..=MAX_FUZZY_CHARS).contains(&term.chars().count());
-            let fuzzy = |word| Want::Fuzzy { word, distance, exact, at: None };
-            wants.push((position, if is_fuzzy { fuzzy(term) } else { Want::Term(term) }));
-        }
-        let [(_, Want::Fuzzy { word, .. })] = wants.as_slice() else { return self.slots(wants, 0, context) };
-        // Each edit halves what a word counts.
-        let mut of = Vec::new();
-        let mut boost = context.boost;
-        for at in 0..=distance {
-            let want = Want::Fuzzy { word: word.clone(), distance, exact, at: Some(at) };
-            of.push(self.clause(vec![Slot { offset: 0, want }], 0, Context { boost, ..context })?);
-            boost /= 2.0;
-        }
-        Ok(any(of, 1))
-    }
-
-    fn slots(&mut self, wants: Vec<(u32, Want)>, slop: u32, context: Context) -> Result<Option<Plan>> {
-        let Some(first) = wants.first().map(|(position, _)| *position) else { return Ok(None) };
+impl Alternative {
+    /// `wants` by position, as one term or a phrase; nothing if there are none.
+    fn of(wants: Vec<(u32, Want)>, slop: u32, part: f32) -> Vec<Self> {
+        let Some(first) = wants.first().map(|(position, _)| *position) else { return Vec::new() };
         let slots = wants.into_iter().map(|(position, want)| Slot { offset: position - first, want });
-        self.clause(slots.collect(), slop, context).map(Some)
+        vec![Self { slots: slots.collect(), slop, part }]
     }
+}
+
+/// How words are called in a field.
+struct Voice<'a> {
+    analyzer: &'a Analyzer,
+    /// The same without stop words.
+    loose: Analyzer,
+    /// The same without stop words and stems.
+    literal: Analyzer,
+}
+
+impl<'a> Voice<'a> {
+    fn new(analyzer: &'a Analyzer) -> Self {
+        let loose = analyzer.config().stop_words(false);
+        Self { analyzer, loose: Analyzer::new(loose), literal: Analyzer::new(loose.stemming(false)) }
+    }
+
+    fn words(&self, text: &str) -> Vec<Alternative> {
+        let terms = self.analyzer.distinct_terms(text).into_iter();
+        terms.flat_map(|term| Alternative::of(vec![(0, Want::Term(term))], 0, 1.0)).collect()
+    }
+
+    fn phrase(&self, words: &str, slop: u32, prefix: bool) -> Vec<Alternative> {
+        let mut wants = wants(self.analyzer, words);
+        if prefix
+            && let Some(PhraseTerm { term: start, position, .. }) = self.literal.phrase_terms(words).pop()
+        {
+            // The stem of the word that goes on finds what its letters do not begin.
+            let whole = wants.iter().find_map(|(other, want)| match want {
+                Want::Term(term) if *other == position && !term.starts_with(&start) => Some(term.clone()),
+                _ => None,
+            });
+            wants.retain(|(other, _)| *other < position);
+            wants.push((position, Want::Prefix { start, whole }));
+        }
+        Alternative::of(wants, slop, 1.0)
+    }
+
+    fn fuzzy(&self, word: &str, distance: u8, exact: u32) -> Vec<Alternative> {
+        let mut wants = wants(&self.loose, word);
+        for (_, want) in &mut wants {
+            if let Want::Term(term) = want
+                && (MIN_FUZZY_CHARS..=MAX_FUZZY_CHARS).contains(&term.chars().count())
+            {
+                *want = Want::Fuzzy { word: std::mem::take(term), distance, exact, at: None };
+            }
+        }
+        let [(_, Want::Fuzzy { word, .. })] = wants.as_slice() else { return Alternative::of(wants, 0, 1.0) };
+        // Each edit halves what a word counts.
+        let parts = std::iter::successors(Some(1.0), |part| Some(part / 2.0));
+        let each = (0..=distance).zip(parts).flat_map(|(at, part)| {
+            let want = Want::Fuzzy { word: word.clone(), distance, exact, at: Some(at) };
+            Alternative::of(vec![(0, want)], 0, part)
+        });
+        each.collect()
+    }
+}
+
+/// What makes the phrase `words`, by position.
+fn wants(analyzer: &Analyzer, words: &str) -> Vec<(u32, Want)> {
+    let want = |PhraseTerm { term, position, prefix }| {
+        (position, if prefix { Want::Prefix { start: term, whole: None } } else { Want::Term(term) })
+    };
+    analyzer.phrase_terms(words).into_iter().map(want).collect()
 }
 
 /// At least `count` of `of`, or all if they are fewer.
@@ -214,28 +265,6 @@ fn any(mut of: Vec<Plan>, count: usize) -> Option<Plan> {
         n if count >= n => Some(Plan::All(of)),
         _ => Some(Plan::AtLeast(count.max(1), of)),
     }
-}
-
-/// The terms of `words`, by position, without those that lie within a longer one: of "C" and "C\u{76d8}" the second
-/// says all.
-fn pieces(analyzer: &Analyzer, words: &str) -> Vec<Piece> {
-    let mut all = Vec::new();
-    analyzer.terms_with_positions(words, &mut |term, position, span| {
-        all.push(Piece { term: term.to_owned(), position, span });
-    });
-    let mut order: Vec<&Piece> = all.iter().collect();
-    order.sort_by_key(|piece| (piece.span.start, std::cmp::Reverse(piece.span.end)));
-    let mut within = HashSet::new();
-    let mut reach = 0..0;
-    for piece in order {
-        if piece.span.end > reach.end {
-            reach = piece.span.clone();
-        } else if piece.span != reach {
-            within.insert((piece.span.start, piece.span.end));
-        }
-    }
-    all.retain(|piece| !within.contains(&(piece.span.start, piece.span.end)));
-    all
 }
 
 impl Compiled {
@@ -281,11 +310,15 @@ mod tests {
     use super::*;
 
     use crate::text::AnalyzerConfig;
+    use crate::text::TextConfig;
 
     /// The plan of `text` in English, with each clause as its terms.
     fn plan(text: &str) -> String {
-        let analyzer = Analyzer::new(AnalyzerConfig::default());
-        let compiled = compile(&Query::parse(text).expect("a query"), &analyzer).expect("a sound one");
+        plan_by(&Analyzers::default(), text)
+    }
+
+    fn plan_by(analyzers: &Analyzers, text: &str) -> String {
+        let compiled = compile(&Query::parse(text).expect("a query"), analyzers).expect("a sound one");
         compiled.map_or_else(|| "nothing".to_owned(), |compiled| shown(&compiled.plan, &compiled.clauses))
     }
 
@@ -326,8 +359,9 @@ mod tests {
     fn a_word_of_several_terms_is_a_phrase() {
         assert_eq!(plan("wi-fi"), "0:wi+1:fi");
         assert_eq!(plan("\u{4e2d}\u{6587}\u{5206}"), "0:\u{4e2d}\u{6587}+1:\u{6587}\u{5206}");
-        assert_eq!(plan("C\u{76d8}"), "0:c\u{76d8}");
-        assert_eq!(plan("API\u{914d}\u{7f6e}"), "0:api\u{914d}+1:\u{914d}\u{7f6e}");
+        assert_eq!(plan("\u{5c71}"), "0:\u{5c71}*");
+        assert_eq!(plan("C\u{76d8}"), "0:c+1:\u{76d8}*");
+        assert_eq!(plan("API\u{914d}\u{7f6e}"), "0:api+1:\u{914d}\u{7f6e}");
     }
 
     #[test]
@@ -342,6 +376,16 @@ mod tests {
         assert_eq!(plan("universities*"), "0:universities*univers");
         assert_eq!(plan("the*"), "0:the*");
         assert_eq!(plan("\"longest riv\"*"), "0:longest+1:riv*");
+    }
+
+    #[test]
+    fn a_word_that_titles_call_otherwise_is_looked_for_by_both_names() {
+        let title = AnalyzerConfig::default().stemming(false);
+        let analyzers = Analyzers::new(TextConfig { body: AnalyzerConfig::default(), title });
+
+        assert_eq!(plan_by(&analyzers, "rivers"), "1of(0:river 0:rivers)");
+        assert_eq!(plan_by(&analyzers, "sea"), "0:sea");
+        assert_eq!(plan_by(&analyzers, "title:rivers AND body:rivers"), "all(0:rivers 0:river)");
     }
 
     #[test]

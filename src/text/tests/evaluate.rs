@@ -15,8 +15,8 @@ use super::support::live;
 use crate::error::ErrorKind;
 use crate::ids::NodeId;
 use crate::ids::NodeRange;
-use crate::text::Analyzer;
 use crate::text::AnalyzerConfig;
+use crate::text::Analyzers;
 use crate::text::FieldWeights;
 use crate::text::Query;
 use crate::text::QueryField;
@@ -25,8 +25,8 @@ use crate::text::SearchOptions;
 use crate::text::TextIndex;
 use crate::text::query::compile::compile;
 
-fn analyzer() -> Analyzer {
-    Analyzer::new(AnalyzerConfig::plain())
+fn analyzers() -> Analyzers {
+    Analyzers::new(AnalyzerConfig::plain().into())
 }
 
 /// The words of each node of a path: the titles above a leaf, then the leaf.
@@ -314,16 +314,16 @@ proptest! {
         let options = SearchOptions { limit: usize::MAX, weights, ..SearchOptions::default() };
         for query in queries {
             let expected = oracle.search(&query);
-            let found = match compile(&query, &analyzer()).unwrap() {
+            let found = match compile(&query, &analyzers()).unwrap() {
                 Some(compiled) => index.evaluate(&compiled, &options).unwrap(),
                 None => Vec::new(),
             };
 
             prop_assert_eq!(&found, &expected, "{}", &query);
             let nodes: RoaringBitmap = expected.iter().map(|scored| scored.node.0).collect();
-            prop_assert_eq!(&index.matches(&query, &analyzer(), &options).unwrap(), &nodes);
-            prop_assert_eq!(index.count(&query, &analyzer(), &options).unwrap(), nodes.len());
-            let best = index.query(&query, &analyzer(), &SearchOptions { limit, ..options }).unwrap();
+            prop_assert_eq!(&index.matches(&query, &analyzers(), &options).unwrap(), &nodes);
+            prop_assert_eq!(index.count(&query, &analyzers(), &options).unwrap(), nodes.len());
+            let best = index.query(&query, &analyzers(), &SearchOptions { limit, ..options }).unwrap();
             prop_assert_eq!(&best, &expected[..limit.min(expected.len())], "{}", &query);
         }
     }
@@ -343,9 +343,9 @@ proptest! {
         let all = SearchOptions { limit: usize::MAX, ..SearchOptions::default() };
         let some = SearchOptions { filter: Some(&filter), range: Some(range), ..all };
 
-        let found = index.query(&query, &analyzer(), &some).unwrap();
+        let found = index.query(&query, &analyzers(), &some).unwrap();
 
-        let mut expected = index.query(&query, &analyzer(), &all).unwrap();
+        let mut expected = index.query(&query, &analyzers(), &all).unwrap();
         expected.retain(|scored| filter.contains(scored.node.0) && range.contains(scored.node));
         prop_assert_eq!(found, expected);
     }
@@ -355,7 +355,7 @@ proptest! {
         let nodes = forest(&steps);
         let index = index(&groups(&nodes), &RoaringBitmap::new());
         let options = SearchOptions { limit: usize::MAX, ..SearchOptions::default() };
-        let find = |query: &Query| index.query(query, &analyzer(), &options).unwrap();
+        let find = |query: &Query| index.query(query, &analyzers(), &options).unwrap();
 
         prop_assert_eq!(find(&query), find(&query.clone().normalized()));
     }
@@ -374,7 +374,7 @@ fn corpus(texts: &[&[&'static str]]) -> TextIndex {
 
 fn found(index: &TextIndex, query: &str) -> Vec<u32> {
     let query = Query::parse(query).unwrap();
-    let found = index.matches(&query, &analyzer(), &SearchOptions::default()).unwrap();
+    let found = index.matches(&query, &analyzers(), &SearchOptions::default()).unwrap();
     found.iter().collect()
 }
 
@@ -404,7 +404,7 @@ fn a_search_that_is_called_off_or_late_says_so() {
     let index = corpus(&[&["alpha"]]);
     let cancel = std::sync::atomic::AtomicBool::new(true);
     let query = Query::parse("alpha AND NOT beta").unwrap();
-    let kind = |options: &SearchOptions<'_>| index.query(&query, &analyzer(), options).unwrap_err().kind();
+    let kind = |options: &SearchOptions<'_>| index.query(&query, &analyzers(), options).unwrap_err().kind();
 
     let cancelled = SearchOptions { cancel: Some(&cancel), ..SearchOptions::default() };
     assert_eq!(kind(&cancelled), ErrorKind::Cancelled);
@@ -417,7 +417,7 @@ fn a_query_says_which_words_to_mark() {
     let index = corpus(&[&["alpha", "gamma"], &["alps"], &["beta"]]);
     let query = Query::parse("+al* gama~1 -beta").unwrap();
 
-    let marks = index.highlighter(&query, &analyzer(), &SearchOptions::default()).unwrap();
+    let marks = index.highlighter(&query, &analyzers(), &SearchOptions::default()).unwrap();
 
-    assert_eq!(marks.highlights(&analyzer(), "alpha beta gamma alps"), [0..5, 11..16, 17..21]);
+    assert_eq!(marks.highlights(analyzers().body(), "alpha beta gamma alps"), [0..5, 11..16, 17..21]);
 }
