@@ -9,9 +9,11 @@ use super::expand;
 use super::expand::MAX_PREFIX_TERMS;
 use super::expand::TermPlaces;
 use super::index::TextIndex;
+use super::lists::Candidates;
+use super::lists::OpenSlot;
+use super::lists::Places;
 use super::lists::Runs;
 use super::lists::SlotLists;
-use super::lists::SlotPositions;
 use super::phrase::PhraseShape;
 use super::query::QueryField;
 use super::query::compile::Clause;
@@ -20,6 +22,7 @@ use super::query::compile::Want;
 use super::reader::In;
 use super::reader::PartSource;
 use super::reader::SegmentReader;
+use super::top_k::FieldWeights;
 use super::top_k::SearchOptions;
 use crate::error::Result;
 
@@ -29,8 +32,8 @@ pub const MAX_PHRASE_TERMS: usize = 1024;
 /// A clause with its lists.
 pub(super) struct LoadedClause {
     pub boost: f32,
-    /// What an occurrence in a leaf's own text counts, and what one in a title above it.
-    pub fields: (f64, f64),
+    /// What an occurrence counts by where it is.
+    pub weights: FieldWeights,
     /// For each slot its terms.
     pub terms: Vec<Vec<String>>,
     /// For each segment its lists.
@@ -42,7 +45,14 @@ pub(super) struct LoadedClause {
 pub(super) struct ClauseLists {
     slots: Vec<SlotLists>,
     /// Leaves below titles that have the clause.
-    pub runs: Runs,
+    runs: Runs,
+}
+
+/// A clause in one segment with its lists at hand.
+pub(super) struct OpenClause<'a> {
+    slots: Vec<OpenSlot<'a>>,
+    /// Leaves below titles that have the clause.
+    pub runs: &'a Runs,
 }
 
 /// The clauses of `compiled` with their lists in every segment of `index`.
@@ -110,11 +120,12 @@ impl LoadedClause {
         };
         let offsets = clause.slots.iter().map(|slot| slot.offset).collect();
         let shape = PhraseShape::new(offsets, clause.slop, is_shared);
-        let weights = options.weights;
-        let fields = (
-            if clause.field == QueryField::Title { 0.0 } else { f64::from(weights.body) },
-            if clause.field == QueryField::Body { 0.0 } else { f64::from(weights.title) },
-        );
+        let mut weights = options.weights;
+        match clause.field {
+            QueryField::Title => weights.body = 0.0,
+            QueryField::Body => weights.title = 0.0,
+            QueryField::Both => {}
+        }
         let mut segments = Vec::with_capacity(index.segments().len());
         for (at, reader) in index.segments().iter().enumerate() {
             options.go_on()?;
@@ -126,13 +137,18 @@ impl LoadedClause {
             }
             segments.push(ClauseLists::new(lists, &shape, reader, index.source())?);
         }
-        Ok(Self { boost: clause.boost, fields, terms, segments, shape })
+        Ok(Self { boost: clause.boost, weights, terms, segments, shape })
+    }
+
+    /// What an occurrence in a leaf's own text counts, and what one in a title above it.
+    pub fn fields(&self) -> (f64, f64) {
+        (f64::from(self.weights.body), f64::from(self.weights.title))
     }
 
     /// For each slot how many live leaves have it in the fields that count.
     pub fn slot_leaves(&self, index: &TextIndex) -> Result<Vec<u32>> {
         let mut counts = vec![0_u64; self.terms.len()];
-        let (body, title) = (self.fields.0 > 0.0, self.fields.1 > 0.0);
+        let (body, title) = (self.weights.body > 0.0, self.weights.title > 0.0);
         for ((reader, live), lists) in index.segments_with_live().zip(&self.segments) {
             for (count, slot) in counts.iter_mut().zip(&lists.slots) {
                 *count += slot.live_count(reader, live, body, title)?;
@@ -160,10 +176,14 @@ impl ClauseLists {
             others.iter().all(|slot| slot.headings().binary_search_by_key(inner, |(at, _)| *at).is_ok())
         };
         let titles: Vec<u32> = rarest.headings().iter().map(|(at, _)| *at).filter(is_everywhere).collect();
-        let mut matcher = Matcher::new(&lists.slots, shape, reader, source);
         let mut found = Vec::new();
+        let mut positions = vec![Vec::new(); lists.slots.len()];
         for inner in titles {
-            let occurrences = matcher.occurrences(In::Headings, inner)?;
+            for (slot, positions) in lists.slots.iter().zip(&mut positions) {
+                slot.positions_of(reader, source, (In::Headings, inner), positions)?;
+            }
+            let positions: Vec<&[u32]> = positions.iter().map(Vec::as_slice).collect();
+            let occurrences = shape.occurrences(&positions);
             if occurrences > 0 {
                 found.push((reader.leaves_below(inner), occurrences));
             }
@@ -183,48 +203,46 @@ impl ClauseLists {
         Some((rarest, others.to_vec()))
     }
 
+    /// The clause with its lists at hand.
+    pub fn open<'a>(&'a self, reader: &'a SegmentReader) -> Result<OpenClause<'a>> {
+        let slots: Result<Vec<OpenSlot<'a>>> = self.slots.iter().map(|slot| slot.open(reader)).collect();
+        Ok(OpenClause { slots: slots?, runs: &self.runs })
+    }
+}
+
+impl OpenClause<'_> {
     pub fn is_phrase(&self) -> bool {
         self.slots.len() > 1
     }
 
     /// At most how many leaves have it in their own text, about.
     pub fn body_count(&self) -> usize {
-        self.slots.iter().map(SlotLists::body_count).min().unwrap_or(0)
+        self.slots.iter().map(OpenSlot::body_count).min().unwrap_or(0)
     }
 
-    /// Puts into `out` the leaves of `within` among `candidates` (a bit for each ordinal from `within.start` on)
-    /// that have the clause in their own text, ascending, with how often.
+    /// Puts into `out` the leaves of `within` among `candidates` that have the clause in their own text, ascending,
+    /// with how often.
     pub fn bodies_in(
         &self,
         source: &dyn PartSource,
-        reader: &SegmentReader,
         clause: &LoadedClause,
         within: Range<u32>,
-        candidates: &[u64],
+        candidates: Candidates<'_>,
         out: &mut Vec<(u32, u32)>,
     ) -> Result<()> {
-        let first = within.start;
-        let has = |words: &[u64], ordinal: u32| {
-            let local = ordinal.saturating_sub(first);
-            words.get(local as usize / 64).is_some_and(|word| word >> (local % 64) & 1 == 1)
-        };
         if let [one] = self.slots.as_slice() {
-            return one.bodies_in(reader, within, |ordinal, freq| {
-                if has(candidates, ordinal) {
-                    out.push((ordinal, freq));
-                }
-            });
+            return one.bodies_in(within, candidates, |ordinal, freq| out.push((ordinal, freq)));
         }
-        let mut order: Vec<&SlotLists> = self.slots.iter().collect();
+        // The rarest first: what it rules out is not looked for in the others.
+        let mut order: Vec<&OpenSlot<'_>> = self.slots.iter().collect();
         order.sort_by_key(|slot| slot.body_count());
-        let mut left = candidates.to_vec();
+        let first = candidates.first;
+        let mut left = candidates.words.to_vec();
         for slot in order {
             let mut here = vec![0_u64; left.len()];
             let mut any = false;
-            slot.bodies_in(reader, within.clone(), |ordinal, _| {
-                if has(&left, ordinal)
-                    && let Some(word) = here.get_mut((ordinal - first) as usize / 64)
-                {
+            slot.bodies_in(within.clone(), Candidates { first, words: &left }, |ordinal, _| {
+                if let Some(word) = here.get_mut((ordinal - first) as usize / 64) {
                     *word |= 1 << ((ordinal - first) % 64);
                     any = true;
                 }
@@ -234,42 +252,22 @@ impl ClauseLists {
                 return Ok(());
             }
         }
-        let mut matcher = Matcher::new(&self.slots, &clause.shape, reader, source);
-        for local in super::evaluate::ones(&left) {
-            let occurrences = matcher.occurrences(In::Bodies, first + local)?;
+        let leaves: Vec<u32> = super::evaluate::ones(&left).map(|local| first + local).collect();
+        let mut places: Vec<Places> = Vec::with_capacity(self.slots.len());
+        for slot in &self.slots {
+            let mut of_slot = Places::default();
+            slot.places(source, &leaves, &mut of_slot)?;
+            places.push(of_slot);
+        }
+        let mut positions: Vec<&[u32]> = Vec::with_capacity(places.len());
+        for (at, leaf) in leaves.iter().enumerate() {
+            positions.clear();
+            positions.extend(places.iter().map(|of_slot| of_slot.get(at)));
+            let occurrences = clause.shape.occurrences(&positions);
             if occurrences > 0 {
-                out.push((first + local, occurrences));
+                out.push((*leaf, occurrences));
             }
         }
         Ok(())
-    }
-}
-
-/// Counts a phrase in nodes that have all its words.
-struct Matcher<'a> {
-    slots: &'a [SlotLists],
-    shape: &'a PhraseShape,
-    reader: &'a SegmentReader,
-    source: &'a dyn PartSource,
-    known: Vec<SlotPositions>,
-    positions: Vec<Vec<u32>>,
-}
-
-impl<'a> Matcher<'a> {
-    fn new(
-        slots: &'a [SlotLists],
-        shape: &'a PhraseShape,
-        reader: &'a SegmentReader,
-        source: &'a dyn PartSource,
-    ) -> Self {
-        let known = slots.iter().map(|_| SlotPositions::default()).collect();
-        Self { slots, shape, reader, source, known, positions: vec![Vec::new(); slots.len()] }
-    }
-
-    fn occurrences(&mut self, which: In, ordinal: u32) -> Result<u32> {
-        for ((slot, known), positions) in self.slots.iter().zip(&mut self.known).zip(&mut self.positions) {
-            slot.positions(self.reader, self.source, (which, ordinal), known, positions)?;
-        }
-        Ok(self.shape.occurrences(&self.positions))
     }
 }

@@ -11,10 +11,11 @@ use roaring::RoaringBitmap;
 use super::analyzer::Analyzers;
 use super::bm25::Weight;
 use super::bm25::idf;
-use super::clause::ClauseLists;
 use super::clause::LoadedClause;
+use super::clause::OpenClause;
 use super::clause::load;
 use super::index::TextIndex;
+use super::lists::Candidates;
 use super::lists::set_range;
 use super::live::Live;
 use super::query::Query;
@@ -23,6 +24,7 @@ use super::query::compile::Plan;
 use super::query::compile::compile;
 use super::reader::SegmentReader;
 use super::search::Scored;
+use super::search::filter_words;
 use super::snippet::Highlighter;
 use super::top_k::SearchOptions;
 use super::top_k::WeightedTerm;
@@ -141,7 +143,7 @@ impl TextIndex {
         let scoring =
             Compiled { clauses: compiled.scoring().into_iter().cloned().collect(), plan: Plan::Everything };
         let clauses = load(self, &scoring, options)?;
-        let (live, _) = statistics(self, 1.0, 1.0);
+        let live = self.statistics().totals(self).leaves;
         let mut terms = Vec::new();
         for clause in clauses {
             let leaves = clause.slot_leaves(self)?;
@@ -179,8 +181,10 @@ impl TextIndex {
         let mut scores = vec![0.0_f32; if weights.is_some() { WINDOW as usize } else { 0 }];
         for (segment, (reader, live)) in self.segments_with_live().enumerate() {
             let allowed = allowed(reader, live, options);
-            let lists = clauses.iter().map(|clause| clause.segments.get(segment)).collect::<Option<Vec<_>>>();
-            let Some(lists) = lists else { continue };
+            let mut lists = Vec::with_capacity(clauses.len());
+            for of_segment in clauses.iter().filter_map(|clause| clause.segments.get(segment)) {
+                lists.push(of_segment.open(reader)?);
+            }
             for (first, allowed) in (0..).step_by(WINDOW as usize).zip(allowed.chunks(WORDS)) {
                 if allowed.iter().all(|word| *word == 0) {
                     continue;
@@ -212,38 +216,16 @@ impl TextIndex {
     }
 }
 
-/// How many live leaves there are, and their mean length with these weights of the fields.
-fn statistics(index: &TextIndex, body: f64, title: f64) -> (u32, f64) {
-    let (mut leaves, mut own, mut full) = (0_u32, 0_u64, 0_u64);
-    for (reader, live) in index.segments_with_live() {
-        let header = reader.header();
-        if let Some(live) = live {
-            leaves += live.leaf_count();
-            full += live.full_terms();
-            let lens = reader.leaves().iter().zip(0..);
-            let alive = lens.filter(|(_, at)| live.has_leaf(*at));
-            own += alive.map(|(leaf, _)| u64::from(leaf.own_len)).sum::<u64>();
-        } else {
-            leaves += header.leaf_count;
-            own += header.own_terms;
-            full += header.full_terms;
-        }
-    }
-    #[expect(clippy::cast_precision_loss, reason = "counts of terms stay below 2^53")]
-    let total = body * own as f64 + title * full.saturating_sub(own) as f64;
-    (leaves, if leaves == 0 { 0.0 } else { total / f64::from(leaves) })
-}
-
 /// How each clause scores.
 fn weights(index: &TextIndex, clauses: &[LoadedClause], options: &SearchOptions<'_>) -> Result<Vec<Weight>> {
+    let totals = index.statistics().totals(index);
     let mut weights = Vec::with_capacity(clauses.len());
     for clause in clauses {
-        let (body, title) = clause.fields;
-        let (live, mean_len) = statistics(index, body, title);
         let mut sum = 0.0;
         for leaves in clause.slot_leaves(index)? {
-            sum += idf(live, leaves);
+            sum += idf(totals.leaves, leaves);
         }
+        let mean_len = totals.mean_len(clause.weights);
         weights.push(Weight::new(options.bm25, f64::from(clause.boost), sum, mean_len));
     }
     Ok(weights)
@@ -259,24 +241,9 @@ fn allowed(reader: &SegmentReader, live: Option<&Live>, options: &SearchOptions<
         let first = leaves.partition_point(|leaf| leaf.node < range.first.0);
         at(first)..at(leaves.partition_point(|leaf| leaf.node <= range.last.0))
     });
+    set_range(&mut bits, range);
     if let Some(filter) = options.filter {
-        let header = reader.header();
-        let mut at = 0;
-        for node in filter.range(header.first_node..=header.last_node) {
-            let rest = leaves.get(at..).unwrap_or_default();
-            // Most often the next leaf is the one; else it is looked for.
-            at += if rest.first().is_some_and(|leaf| leaf.node >= node) {
-                0
-            } else {
-                rest.partition_point(|leaf| leaf.node < node)
-            };
-            let ordinal = u32::try_from(at).unwrap_or(count);
-            if range.contains(&ordinal) && leaves.get(at).is_some_and(|leaf| leaf.node == node) {
-                set_range(&mut bits, ordinal..ordinal + 1);
-            }
-        }
-    } else {
-        set_range(&mut bits, range);
+        bits.iter_mut().zip(filter_words(filter, reader)).for_each(|(word, filter)| *word &= filter);
     }
     if let Some(live) = live {
         bits.iter_mut().zip(live.leaf_words()).for_each(|(word, live)| *word &= live);
@@ -293,7 +260,7 @@ struct Found {
 struct Window<'a> {
     index: &'a TextIndex,
     reader: &'a SegmentReader,
-    lists: &'a [&'a ClauseLists],
+    lists: &'a [OpenClause<'a>],
     clauses: &'a [LoadedClause],
     first: u32,
     /// For each clause the leaves of the window with it in their own text, within what could match.
@@ -394,22 +361,16 @@ impl Window<'_> {
         if candidates.iter().all(|word| *word == 0) {
             return Ok(bits);
         }
-        let (body, title) = clause.fields;
+        let (body, title) = clause.fields();
         let (first, range) = (self.first, self.range());
         let mut hits = Vec::new();
         if body > 0.0 {
-            lists.bodies_in(
-                self.index.source(),
-                self.reader,
-                clause,
-                range.clone(),
-                &**candidates,
-                &mut hits,
-            )?;
+            let candidates = Candidates { first, words: &**candidates };
+            lists.bodies_in(self.index.source(), clause, range.clone(), candidates, &mut hits)?;
             hits.iter().for_each(|(ordinal, _)| set_range(&mut *bits, ordinal - first..ordinal - first + 1));
         }
         if title > 0.0 {
-            for (from, end, _) in within(&lists.runs, &range) {
+            for (from, end, _) in within(lists.runs, &range) {
                 set_range(&mut *bits, from - first..end - first);
             }
         }
@@ -426,7 +387,7 @@ impl Window<'_> {
             Plan::Everything | Plan::Not(_) => {}
             Plan::Clause(at) => {
                 let (Some(weight), Some(clause)) = (weights.get(*at), self.clauses.get(*at)) else { return };
-                let (body, title) = clause.fields;
+                let (body, title) = clause.fields();
                 self.each_hit(*at, |ordinal, of_body, of_title| {
                     let local = ordinal - self.first;
                     if mask.get(local as usize / 64).is_none_or(|word| word >> (local % 64) & 1 == 0) {
@@ -471,7 +432,7 @@ impl Window<'_> {
     fn each_hit(&self, at: usize, mut each: impl FnMut(u32, u32, u64)) {
         let (Some(lists), Some(hits)) = (self.lists.get(at), self.hits.get(at)) else { return };
         let mut hits = hits.iter().copied().peekable();
-        for (first, end, above) in within(&lists.runs, &self.range()) {
+        for (first, end, above) in within(lists.runs, &self.range()) {
             while let Some((ordinal, freq)) = hits.next_if(|(ordinal, _)| *ordinal < first) {
                 each(ordinal, freq, 0);
             }

@@ -1,6 +1,7 @@
 //! Where what may stand in one place of a query is, in one segment.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::bm25::headed;
@@ -12,7 +13,9 @@ use super::reader::SegmentReader;
 use super::reader::TermPositions;
 use super::reader::TermPostings;
 use crate::error::Result;
+use crate::format::text::Grouping;
 use crate::format::text::Place;
+use crate::format::text::PostingList;
 use crate::format::text::TermEntry;
 
 /// Lists of a single term from this length on are read as they are needed.
@@ -30,12 +33,32 @@ pub(super) struct SlotLists {
     headings: Vec<(u32, u32)>,
     /// For the ordinals of `bodies`, which terms are there; only of groups in phrases.
     holders: Vec<(u32, usize)>,
+    /// The positions of each term, once they were needed.
+    positions: Vec<OnceCell<TermPositions>>,
     pub runs: Runs,
 }
 
-/// The positions of the terms of a slot, read on first use.
+/// A slot whose list is at hand.
+pub(super) struct OpenSlot<'a> {
+    lists: &'a SlotLists,
+    reader: &'a SegmentReader,
+    /// If it is a single term, that and its list.
+    single: Option<(&'a TermPostings, PostingList<'a>)>,
+}
+
+/// A set of leaves: a bit for each ordinal from `first` on.
+#[derive(Clone, Copy)]
+pub(super) struct Candidates<'a> {
+    pub first: u32,
+    pub words: &'a [u64],
+}
+
+/// Positions in one leaf after the other.
 #[derive(Default)]
-pub(super) struct SlotPositions(BTreeMap<usize, TermPositions>);
+pub(super) struct Places {
+    ends: Vec<usize>,
+    all: Vec<u32>,
+}
 
 impl SlotLists {
     /// The lists of the terms whose dictionary values are `values`.
@@ -85,7 +108,8 @@ impl SlotLists {
         let below = headings.iter().map(|(inner, freq)| (reader.leaves_below(*inner), *freq));
         headed(below, |first, end, freq| runs.push((first, end, freq)));
         runs.retain(|(first, end, _)| first < end);
-        Ok(Self { terms, bodies: Some(bodies).filter(|_| !is_stored), headings, holders, runs })
+        let positions = terms.iter().map(|_| OnceCell::new()).collect();
+        Ok(Self { terms, bodies: Some(bodies).filter(|_| !is_stored), headings, holders, positions, runs })
     }
 
     /// How many leaves have it in their own text, or more.
@@ -95,31 +119,13 @@ impl SlotLists {
             .map_or_else(|| self.terms.iter().map(|term| term.body_count() as usize).sum(), Vec::len)
     }
 
-    /// Gives the leaves of `within` that have it in their own text, ascending, with how often.
-    pub fn bodies_in(
-        &self,
-        reader: &SegmentReader,
-        within: Range<u32>,
-        mut each: impl FnMut(u32, u32),
-    ) -> Result<()> {
-        if let Some(bodies) = &self.bodies {
-            let first = bodies.partition_point(|(ordinal, _)| *ordinal < within.start);
-            let rest = bodies.get(first..).unwrap_or_default().iter();
-            rest.take_while(|(ordinal, _)| *ordinal < within.end)
-                .for_each(|(ordinal, freq)| each(*ordinal, *freq));
-            return Ok(());
-        }
-        for term in &self.terms {
-            let wanted = |first, last| first < within.end && last >= within.start;
-            reader.body_blocks(term, wanted, |ids, freqs| {
-                for (id, freq) in ids.iter().zip(freqs) {
-                    if within.contains(id) {
-                        each(*id, *freq);
-                    }
-                }
-            })?;
-        }
-        Ok(())
+    /// The slot with its list at hand.
+    pub fn open<'a>(&'a self, reader: &'a SegmentReader) -> Result<OpenSlot<'a>> {
+        let single = match self.terms.as_slice() {
+            [one] => Some((one, reader.body_list(one)?)),
+            _ => None,
+        };
+        Ok(OpenSlot { lists: self, reader, single })
     }
 
     /// The inner nodes that have it in their titles, with how often.
@@ -146,7 +152,10 @@ impl SlotLists {
         let leaves = reader.header().leaf_count;
         let mut found = vec![0_u64; leaves.div_ceil(64) as usize];
         if body {
-            self.bodies_in(reader, 0..leaves, |ordinal, _| set_range(&mut found, ordinal..ordinal + 1))?;
+            let everything = vec![u64::MAX; found.len()];
+            let all = Candidates { first: 0, words: &everything };
+            let slot = self.open(reader)?;
+            slot.bodies_in(0..leaves, all, |ordinal, _| set_range(&mut found, ordinal..ordinal + 1))?;
         }
         if title {
             self.runs.iter().for_each(|(first, end, _)| set_range(&mut found, *first..*end));
@@ -155,28 +164,22 @@ impl SlotLists {
         Ok(found.iter().enumerate().map(|(at, word)| u64::from((word & alive(at)).count_ones())).sum())
     }
 
-    /// Puts into `out` the positions of it in the node of `which` with ordinal `ordinal`, ascending.
-    pub fn positions(
+    /// Puts into `out`, in place of what it had, its positions in the node of `which` with ordinal `ordinal`,
+    /// ascending.
+    pub fn positions_of(
         &self,
         reader: &SegmentReader,
         source: &dyn PartSource,
         (which, ordinal): (In, u32),
-        known: &mut SlotPositions,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         out.clear();
         let mut of_term = Vec::new();
         let mut add = |at: usize| -> Result<()> {
-            let Some(term) = self.terms.get(at) else { return Ok(()) };
-            let positions = match known.0.entry(at) {
-                std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
-                std::collections::btree_map::Entry::Vacant(place) => {
-                    place.insert(reader.positions(source, term)?)
-                }
-            };
-            of_term.clear();
-            reader.positions_of(term, positions, which, ordinal, &mut of_term)?;
-            out.extend_from_slice(&of_term);
+            if let Some((term, positions)) = self.term(at, reader, source)? {
+                reader.positions_of(term, positions, which, ordinal, &mut of_term)?;
+                out.extend_from_slice(&of_term);
+            }
             Ok(())
         };
         if which == In::Bodies && !self.holders.is_empty() {
@@ -191,6 +194,137 @@ impl SlotLists {
             out.dedup();
         }
         Ok(())
+    }
+
+    /// Term `at` with its positions.
+    fn term(
+        &self,
+        at: usize,
+        reader: &SegmentReader,
+        source: &dyn PartSource,
+    ) -> Result<Option<(&TermPostings, &TermPositions)>> {
+        let (Some(term), Some(cell)) = (self.terms.get(at), self.positions.get(at)) else { return Ok(None) };
+        if cell.get().is_none() {
+            // It is empty: there is one thread.
+            let _ = cell.set(reader.positions(source, term)?);
+        }
+        Ok(cell.get().map(|positions| (term, positions)))
+    }
+}
+
+impl OpenSlot<'_> {
+    /// See [`SlotLists::body_count`].
+    pub fn body_count(&self) -> usize {
+        self.lists.body_count()
+    }
+
+    /// Gives the leaves of `within` among `candidates` that have it in their own text, ascending, with how often.
+    pub fn bodies_in(
+        &self,
+        within: Range<u32>,
+        candidates: Candidates<'_>,
+        mut each: impl FnMut(u32, u32),
+    ) -> Result<()> {
+        if let Some(bodies) = &self.lists.bodies {
+            let first = bodies.partition_point(|(ordinal, _)| *ordinal < within.start);
+            let rest = bodies.get(first..).unwrap_or_default().iter();
+            let inside = rest.take_while(|(ordinal, _)| *ordinal < within.end);
+            inside
+                .filter(|(ordinal, _)| candidates.has(*ordinal))
+                .for_each(|(ordinal, freq)| each(*ordinal, *freq));
+            return Ok(());
+        }
+        let Some((term, list)) = &self.single else { return Ok(()) };
+        let wanted = |first: u32, last: u32| {
+            first < within.end && last >= within.start && candidates.has_any(first.max(within.start), last)
+        };
+        let done = list.blocks(wanted, |ids, freqs| {
+            for (id, freq) in ids.iter().zip(freqs) {
+                if within.contains(id) && candidates.has(*id) {
+                    each(*id, *freq);
+                }
+            }
+        });
+        done.map_err(|damage| self.reader.body_damage(term, damage))
+    }
+
+    /// Puts into `out`, in place of what it had, the positions in the own texts of `leaves`, which all have it and
+    /// ascend.
+    pub fn places(&self, source: &dyn PartSource, leaves: &[u32], out: &mut Places) -> Result<()> {
+        out.ends.clear();
+        out.all.clear();
+        let mut of_one = Vec::new();
+        let Some((term, list)) = &self.single else {
+            for leaf in leaves {
+                self.lists.positions_of(self.reader, source, (In::Bodies, *leaf), &mut of_one)?;
+                out.push(&of_one);
+            }
+            return Ok(());
+        };
+        let Some((_, positions)) = self.lists.term(0, self.reader, source)? else { return Ok(()) };
+        let positions = self.reader.body_positions(term, positions)?;
+        // A block is asked for once, in its turn: that is its number.
+        let (asked, block) = (Cell::new(0_u32), Cell::new(0_u32));
+        let wanted = |first: u32, last: u32| {
+            block.set(asked.get());
+            asked.set(asked.get() + 1);
+            let next = leaves.partition_point(|leaf| *leaf < first);
+            leaves.get(next).is_some_and(|leaf| *leaf <= last)
+        };
+        let mut failed = Ok(());
+        let mut left = leaves;
+        let done = list.blocks(wanted, |ids, freqs| {
+            let group = match positions.grouping() {
+                Grouping::Blocks => block.get(),
+                Grouping::Buckets => ids.first().map_or(0, |id| id / 256),
+            };
+            let mut before = 0_u64;
+            let mut add = || -> Result<(), crate::format::text::Damage> {
+                let group = positions.group(group)?;
+                for (id, freq) in ids.iter().zip(freqs) {
+                    if left.first() == Some(id) {
+                        group.positions(before, *freq, &mut of_one)?;
+                        out.push(&of_one);
+                        left = left.get(1..).unwrap_or_default();
+                    }
+                    before += u64::from(*freq);
+                }
+                Ok(())
+            };
+            if failed.is_ok() {
+                failed = add();
+            }
+        });
+        done.map_err(|damage| self.reader.body_damage(term, damage))?;
+        failed.map_err(|damage| self.reader.positions_damage(In::Bodies, term, damage))
+    }
+}
+
+impl Candidates<'_> {
+    fn has(&self, ordinal: u32) -> bool {
+        let local = ordinal.wrapping_sub(self.first);
+        self.words.get(local as usize / 64).is_some_and(|word| (word >> (local % 64)) & 1 == 1)
+    }
+
+    /// Whether there is one from `first`, which is not below its first, to `last`; or one near.
+    fn has_any(&self, first: u32, last: u32) -> bool {
+        let place = |ordinal: u32| ordinal.saturating_sub(self.first) as usize / 64;
+        let (from, to) = (place(first), place(last).saturating_add(1).min(self.words.len()));
+        self.words.get(from..to).is_some_and(|words| words.iter().any(|word| *word != 0))
+    }
+}
+
+impl Places {
+    fn push(&mut self, positions: &[u32]) {
+        self.all.extend_from_slice(positions);
+        self.ends.push(self.all.len());
+    }
+
+    /// Those in leaf `at` of the leaves that were asked for.
+    pub fn get(&self, at: usize) -> &[u32] {
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(at).copied().unwrap_or(start);
+        self.all.get(start..end).unwrap_or_default()
     }
 }
 

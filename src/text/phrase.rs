@@ -45,27 +45,34 @@ impl PhraseShape {
     }
 
     /// How many occurrences there are in a text in which slot `i` may be filled by `positions[i]`, ascending.
-    pub(super) fn occurrences(&self, positions: &[Vec<u32>]) -> u32 {
-        if positions.len() != self.offsets.len() || positions.iter().any(Vec::is_empty) {
+    pub(super) fn occurrences(&self, positions: &[&[u32]]) -> u32 {
+        if positions.len() != self.offsets.len() || positions.iter().any(|positions| positions.is_empty()) {
             return 0;
         }
-        let starts = if self.slop == 0 { self.exact_starts(positions) } else { self.starts(positions) };
+        if self.slop == 0 {
+            return self.exact(positions);
+        }
         let mut chosen = vec![0_i64; positions.len()];
+        let starts = self.starts(positions);
         let fits = starts.iter().filter(|start| self.fits(positions, **start, &mut chosen));
         u32::try_from(fits.count()).unwrap_or(u32::MAX)
     }
 
-    /// Without slop every slot has the same displacement: those of the rarest slot are enough.
-    fn exact_starts(&self, positions: &[Vec<u32>]) -> Vec<i64> {
-        let slots = self.offsets.iter().zip(positions);
-        let rarest = slots.min_by_key(|(_, positions)| positions.len());
-        rarest.map_or_else(Vec::new, |(offset, positions)| {
-            positions.iter().map(|position| i64::from(*position) - i64::from(*offset)).collect()
-        })
+    /// Without slop every slot has the same displacement: those of the rarest slot are tried.
+    fn exact(&self, positions: &[&[u32]]) -> u32 {
+        let slots = || self.offsets.iter().zip(positions);
+        let Some((offset, rarest)) = slots().min_by_key(|(_, positions)| positions.len()) else { return 0 };
+        let is_there = |position: &&u32| {
+            slots().all(|(other, positions)| {
+                let wanted = i64::from(**position) - i64::from(*offset) + i64::from(*other);
+                u32::try_from(wanted).is_ok_and(|wanted| positions.binary_search(&wanted).is_ok())
+            })
+        };
+        u32::try_from(rarest.iter().filter(is_there).count()).unwrap_or(u32::MAX)
     }
 
     /// All displacements, each once.
-    fn starts(&self, positions: &[Vec<u32>]) -> Vec<i64> {
+    fn starts(&self, positions: &[&[u32]]) -> Vec<i64> {
         let slots = self.offsets.iter().zip(positions);
         let mut starts: Vec<i64> = slots
             .flat_map(|(offset, positions)| {
@@ -79,7 +86,7 @@ impl PhraseShape {
 
     /// Whether a choice that fits has `start` as its lowest displacement. Each slot is given the first position
     /// it may have: if any choice does, this one does.
-    fn fits(&self, positions: &[Vec<u32>], start: i64, chosen: &mut [i64]) -> bool {
+    fn fits(&self, positions: &[&[u32]], start: i64, chosen: &mut [i64]) -> bool {
         let mut lowest = i64::MAX;
         for (slot, (offset, positions)) in self.offsets.iter().zip(positions).enumerate() {
             let offset = i64::from(*offset);
@@ -113,6 +120,7 @@ mod tests {
         };
         let positions: Vec<Vec<u32>> = words.iter().map(|(_, word)| places(word)).collect();
         let offsets = words.iter().map(|(offset, _)| *offset).collect();
+        let positions: Vec<&[u32]> = positions.iter().map(Vec::as_slice).collect();
         PhraseShape::new(offsets, slop, |a, b| words[a].1 == words[b].1).occurrences(&positions)
     }
 
@@ -184,6 +192,7 @@ mod tests {
                 (0..).zip(&text).filter(|(_, other)| *other == word).map(|(at, _)| at).collect()
             };
             let positions: Vec<Vec<u32>> = words.iter().map(places).collect();
+            let positions: Vec<&[u32]> = positions.iter().map(Vec::as_slice).collect();
             let offsets = (0..).take(words.len()).collect();
             let shape = PhraseShape::new(offsets, slop, |a, b| words[a] == words[b]);
 

@@ -646,7 +646,7 @@ impl SegmentReader {
         self.damage(Part::Postings, postings.start.saturating_add(u64::from(before)), damage)
     }
 
-    fn positions_damage(&self, which: In, postings: &TermPostings, damage: Damage) -> Error {
+    pub(super) fn positions_damage(&self, which: In, postings: &TermPostings, damage: Damage) -> Error {
         let before = if which == In::Bodies { 0 } else { postings.entry.body_positions_bytes };
         self.damage(Part::Positions, postings.entry.positions_offset + u64::from(before), damage)
     }

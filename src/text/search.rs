@@ -314,7 +314,7 @@ fn title_runs(reader: &SegmentReader, postings: &TermPostings) -> Result<Vec<Run
 }
 
 /// Bits of the leaves of `reader` that are in `filter`.
-fn filter_words(filter: &RoaringBitmap, reader: &SegmentReader) -> Vec<u64> {
+pub(super) fn filter_words(filter: &RoaringBitmap, reader: &SegmentReader) -> Vec<u64> {
     let leaves = reader.leaves();
     let mut words = vec![0; leaves.len().div_ceil(64)];
     let header = reader.header();
