@@ -81,8 +81,14 @@ const EMOJI: &str =
 /// Twice the same file gives twice the same dump.
 type Fill = fn(&Database) -> Result<()>;
 
-const FILES: [(&str, Fill); 5] =
-    [("empty", |_| Ok(())), ("one", one), ("mixed", mixed), ("ledger", ledger), ("merged", merged)];
+const FILES: [(&str, Fill); 6] = [
+    ("empty", |_| Ok(())),
+    ("one", one),
+    ("mixed", mixed),
+    ("ledger", ledger),
+    ("merged", merged),
+    ("kinds", kinds),
+];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -250,4 +256,35 @@ fn merged(db: &Database) -> Result<()> {
         w.commit()?;
     }
     Ok(())
+}
+
+/// A posting list of each kind over 4,290 leaves in 130 sections, with frequencies that need an escape.
+fn kinds(db: &Database) -> Result<()> {
+    let mut document = Document::new("kinds", "Kinds of lists");
+    let mut section = 0;
+    for leaf in 0_u32..4_290 {
+        if leaf % 33 == 0 {
+            section = u32::try_from(document.nodes.len()).unwrap_or(u32::MAX);
+            let title = "Of salt".to_owned();
+            document.nodes.push(Node { title, ..Node::new(Some(0), NodeKind::Section) });
+        }
+        let start = u32::try_from(document.text.len()).unwrap_or(u32::MAX);
+        let more = [
+            (leaf % 10 == 0, " tenth", 1),
+            (leaf % 33 == 0, " seldom", 1),
+            (leaf % 500 == 40, " tenth", 14),
+            (leaf == 3_880, " often", 14),
+            (leaf % 900 == 7, " salt", 16),
+        ];
+        document.text.push_str("salt");
+        for (_, word, times) in more.iter().filter(|(has, ..)| *has) {
+            document.text.push_str(&word.repeat(*times));
+        }
+        let span = Span::new(start, u32::try_from(document.text.len()).unwrap_or(u32::MAX));
+        document.text.push('\n');
+        document.nodes.push(Node { span, ..Node::new(Some(section), NodeKind::Text) });
+    }
+    let mut w = db.begin_write()?;
+    w.insert_document(&document)?;
+    w.commit()
 }

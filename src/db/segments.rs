@@ -21,7 +21,7 @@ use crate::text::{PartSink, PartSource, SegmentReader, merge};
 const FAN_OUT: usize = 8;
 /// Bytes below which segments count as equally small.
 const SMALLEST_TIER_BYTES: u64 = 256 << 10;
-/// Segments are not merged beyond this size: it bounds the memory of a merge.
+/// Segments are not merged beyond this size: it bounds how long a commit can take, and a merge's dictionary.
 const LARGEST_MERGE_BYTES: u64 = 256 << 20;
 
 /// What of a segment is kept decoded.
@@ -275,6 +275,47 @@ pub(super) fn count_chunks(snapshot: &Snapshot, segment: u32) -> Result<(u32, u6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::tables::TABLES;
+    use crate::storage::{Options, Store};
+
+    /// A store with chunks 0 and 1 of part 5 of segment 1.
+    fn stored_chunks() -> Store {
+        let store = Store::in_memory(Options { cache_bytes: 1 << 20, check_on_open: false }).unwrap();
+        let batch = store.begin_write().unwrap();
+        // A snapshot opens every table.
+        for table in TABLES {
+            batch
+                .remove_prefix(&crate::format::frame::RecordKind { table: table.name, ..PART }, b"x")
+                .unwrap();
+        }
+        for (index, payload) in [(0, b"abc"), (1, b"def")] {
+            batch.put(&PART, &key::three(1, 5, index), payload).unwrap();
+        }
+        batch.commit().unwrap();
+        store
+    }
+
+    #[test]
+    fn a_list_of_several_chunks_is_put_together_once_and_its_chunks_are_not_kept() {
+        let store = stored_chunks();
+        let snapshot = Arc::new(store.begin_read().unwrap());
+        let cache = Arc::new(chunk_cache(1 << 20));
+        let chunks = SnapshotChunks { snapshot, cache: Arc::clone(&cache) };
+        let mut reads = 0;
+        let mut read = |source: &dyn PartSource| {
+            reads += 1;
+            let parts = [source.part(SegmentId(1), 5, 0)?, source.part(SegmentId(1), 5, 1)?];
+            Ok(parts.concat().into())
+        };
+
+        let lists = [2, 2, 4].map(|offset| chunks.list(SegmentId(1), 5, offset, &mut read).unwrap());
+
+        assert!(lists.iter().all(|list| **list == *b"abcdef"));
+        assert_eq!(reads, 2, "offset 2 once, offset 4 once");
+        assert_eq!(cache.len(), 2);
+        assert_eq!(*chunks.part(SegmentId(1), 5, 0).unwrap(), *b"abc");
+        assert_eq!(cache.len(), 3, "a chunk that is asked for itself is kept");
+    }
 
     fn entry(segment: u32, bytes: u64) -> SegmentEntry {
         SegmentEntry { segment, first_node: segment, last_node: segment, chunks: 1, bytes }
@@ -293,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_beyond_the_memory_bound_is_not_begun() {
+    fn a_merge_beyond_the_bound_is_not_begun() {
         let segments: Vec<_> = (1..20).map(|id| entry(id, 100 << 20)).collect();
 
         assert_eq!(run_to_merge(&segments), None);

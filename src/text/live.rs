@@ -11,6 +11,7 @@ pub struct Live {
     leaves: Vec<u64>,
     inner: Vec<u64>,
     leaf_count: u32,
+    own_terms: u64,
     full_terms: u64,
 }
 
@@ -25,6 +26,7 @@ impl Live {
             leaves: vec![0; reader.leaves().len().div_ceil(64)],
             inner: vec![0; reader.inner().len().div_ceil(64)],
             leaf_count: 0,
+            own_terms: 0,
             full_terms: 0,
         };
         for (at, (node, parent)) in (0..).zip(reader.inner().iter().zip(reader.inner_parents())) {
@@ -38,6 +40,7 @@ impl Live {
             if live.has_inner(*parent) && !deleted.contains(leaf.node) {
                 set(&mut live.leaves, at);
                 live.leaf_count += 1;
+                live.own_terms += u64::from(leaf.own_len);
                 live.full_terms += u64::from(*full_len);
             }
         }
@@ -62,6 +65,11 @@ impl Live {
     /// How many leaves live.
     pub const fn leaf_count(&self) -> u32 {
         self.leaf_count
+    }
+
+    /// Own terms of the leaves that live.
+    pub const fn own_terms(&self) -> u64 {
+        self.own_terms
     }
 
     /// Terms of the full fields of the leaves that live.

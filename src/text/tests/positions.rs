@@ -113,6 +113,9 @@ proptest! {
         let lens = readers[0].full_lens();
         let of_alive = (0..).zip(lens).filter(|(at, _)| alive.has_leaf(*at)).map(|(_, len)| u64::from(*len));
         prop_assert_eq!(alive.full_terms(), of_alive.sum::<u64>());
+        let own_lens = readers[0].leaves().iter().map(|leaf| leaf.own_len);
+        let own = (0..).zip(own_lens).filter(|(at, _)| alive.has_leaf(*at)).map(|(_, len)| u64::from(len));
+        prop_assert_eq!(alive.own_terms(), own.sum::<u64>());
         let bits: u32 = alive.leaf_words().iter().map(|word| word.count_ones()).sum();
         prop_assert_eq!(alive.leaf_count(), bits);
     }

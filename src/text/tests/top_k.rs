@@ -148,7 +148,7 @@ fn library() -> Vec<Node> {
     let mut state = 5_u64;
     let mut dice = |bound: u32| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        u32::try_from((state >> 33) * u64::from(bound) >> 31).unwrap()
+        u32::try_from(((state >> 33) * u64::from(bound)) >> 31).unwrap()
     };
     let mut nodes: Vec<Node> = Vec::new();
     let mut next = 1;

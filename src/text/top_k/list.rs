@@ -302,7 +302,7 @@ impl<'a> List<'a> {
             (_, Some(maxima), Some(unit)) => {
                 let from = maxima.get((window.base / 256) as usize..).unwrap_or_default();
                 for (reach, maximum) in buckets.iter_mut().zip(from) {
-                    *reach += ((u32::from(*maximum) * unit >> 8) + 1).min(u32::from(self.most));
+                    *reach += (((u32::from(*maximum) * unit) >> 8) + 1).min(u32::from(self.most));
                 }
             }
             (Source::Runs(runs), _, _) => {
