@@ -24,10 +24,14 @@ use super::reader::PartSource;
 use super::reader::SegmentReader;
 use super::top_k::FieldWeights;
 use super::top_k::SearchOptions;
+use crate::error::Error;
 use crate::error::Result;
 
 /// Terms that a word within a phrase stands for, at most: those in the most leaves.
 pub const MAX_PHRASE_TERMS: usize = 1024;
+
+/// Terms that all words of a query together stand for, at most.
+pub const MAX_EXPANDED_TERMS: usize = 1 << 16;
 
 /// A clause with its lists.
 pub(super) struct LoadedClause {
@@ -61,7 +65,7 @@ pub(super) fn load(
     compiled: &Compiled,
     options: &SearchOptions<'_>,
 ) -> Result<Vec<LoadedClause>> {
-    let mut expansions = Expansions { index, options, known: HashMap::new() };
+    let mut expansions = Expansions { index, options, known: HashMap::new(), total: 0 };
     compiled.clauses.iter().map(|clause| LoadedClause::load(clause, &mut expansions)).collect()
 }
 
@@ -70,6 +74,7 @@ struct Expansions<'a> {
     index: &'a TextIndex,
     options: &'a SearchOptions<'a>,
     known: HashMap<(Want, usize), Rc<Vec<TermPlaces>>>,
+    total: usize,
 }
 
 impl Expansions<'_> {
@@ -101,7 +106,15 @@ impl Expansions<'_> {
             self.known.insert(key, Rc::clone(&all));
             all
         };
-        Ok(all.iter().filter(|term| only.is_none_or(|only| only == term.distance)).cloned().collect())
+        let wanted = all.iter().filter(|term| only.is_none_or(|only| only == term.distance));
+        let wanted: Vec<TermPlaces> = wanted.cloned().collect();
+        self.total += wanted.len();
+        if self.total > MAX_EXPANDED_TERMS {
+            return Err(Error::invalid(format!(
+                "the words of the query stand for more than {MAX_EXPANDED_TERMS} terms; write more of their letters"
+            )));
+        }
+        Ok(wanted)
     }
 }
 
@@ -114,12 +127,8 @@ impl LoadedClause {
         let (index, options) = (expansions.index, expansions.options);
         let terms: Vec<Vec<String>> =
             slots.iter().map(|terms| terms.iter().map(|found| found.term.clone()).collect()).collect();
-        let is_shared = |a: usize, b: usize| match (terms.get(a), terms.get(b)) {
-            (Some(a), Some(b)) => a.iter().any(|term| b.contains(term)),
-            _ => false,
-        };
         let offsets = clause.slots.iter().map(|slot| slot.offset).collect();
-        let shape = PhraseShape::new(offsets, clause.slop, is_shared);
+        let shape = PhraseShape::new(offsets, clause.slop, &terms);
         let mut weights = options.weights;
         match clause.field {
             QueryField::Title => weights.body = 0.0,

@@ -54,7 +54,7 @@ impl TextIndex {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if the query or an option is unsound; `Cancelled` and `DeadlineExceeded` as the options
+    /// `InvalidInput` if the query or an option is unsound, or its words stand for too many terms; `Cancelled` and `DeadlineExceeded` as the options
     /// say; `Corrupt` if the index is damaged; and what the source reports.
     pub fn query(
         &self,

@@ -1,5 +1,7 @@
 //! Whether, and how often, words stand as in a phrase.
 
+use std::collections::HashMap;
+
 /// The words of a phrase, in its order, as slots to be filled by positions of a text.
 ///
 /// A choice of one position for each slot has a spread: how far, among the slots, the displacements (the
@@ -25,22 +27,23 @@ pub(super) struct PhraseShape {
 }
 
 impl PhraseShape {
-    /// Slots at `offsets`, which ascend; `same(a, b)` says whether slots `a < b` share a word.
-    pub(super) fn new(offsets: Vec<u32>, slop: u32, same: impl Fn(usize, usize) -> bool) -> Self {
+    /// Slots at `offsets`, which ascend; slot `i` may be filled by the words `words[i]`.
+    pub(super) fn new<W: AsRef<str>>(offsets: Vec<u32>, slop: u32, words: &[Vec<W>]) -> Self {
         let mut family: Vec<usize> = (0..offsets.len()).collect();
-        for b in 0..offsets.len() {
-            for a in 0..b {
-                let (of_a, of_b) = (family.get(a).copied(), family.get(b).copied());
-                if of_a != of_b && same(a, b) {
-                    family
-                        .iter_mut()
-                        .filter(|of| Some(**of) == of_b)
-                        .for_each(|of| *of = of_a.unwrap_or(*of));
-                }
+        let mut first_with: HashMap<&str, usize> = HashMap::new();
+        for (slot, word) in
+            (0..).zip(words).flat_map(|(slot, words)| words.iter().map(move |word| (slot, word)))
+        {
+            let other = *first_with.entry(word.as_ref()).or_insert(slot);
+            let (Some(of), Some(of_other)) = (family.get(slot).copied(), family.get(other).copied()) else {
+                continue;
+            };
+            if of != of_other {
+                family.iter_mut().filter(|one| **one == of).for_each(|one| *one = of_other);
             }
         }
-        let twin = |slot: usize| (0..slot).rev().find(|other| family.get(*other) == family.get(slot));
-        let twins = (0..offsets.len()).map(twin).collect();
+        let mut last_of = HashMap::new();
+        let twins = family.iter().enumerate().map(|(slot, of)| last_of.insert(*of, slot)).collect();
         Self { offsets, twins, slop }
     }
 
@@ -71,16 +74,14 @@ impl PhraseShape {
         u32::try_from(rarest.iter().filter(is_there).count()).unwrap_or(u32::MAX)
     }
 
-    /// All displacements, each once.
+    /// All displacements, each once; never many more in memory than that.
     fn starts(&self, positions: &[&[u32]]) -> Vec<i64> {
-        let slots = self.offsets.iter().zip(positions);
-        let mut starts: Vec<i64> = slots
-            .flat_map(|(offset, positions)| {
-                positions.iter().map(move |position| i64::from(*position) - i64::from(*offset))
-            })
-            .collect();
-        starts.sort_unstable();
-        starts.dedup();
+        let mut starts: Vec<i64> = Vec::new();
+        for (offset, positions) in self.offsets.iter().zip(positions) {
+            starts.extend(positions.iter().map(|position| i64::from(*position) - i64::from(*offset)));
+            starts.sort_unstable();
+            starts.dedup();
+        }
         starts
     }
 
@@ -121,7 +122,8 @@ mod tests {
         let positions: Vec<Vec<u32>> = words.iter().map(|(_, word)| places(word)).collect();
         let offsets = words.iter().map(|(offset, _)| *offset).collect();
         let positions: Vec<&[u32]> = positions.iter().map(Vec::as_slice).collect();
-        PhraseShape::new(offsets, slop, |a, b| words[a].1 == words[b].1).occurrences(&positions)
+        let words: Vec<Vec<&str>> = words.iter().map(|(_, word)| vec![*word]).collect();
+        PhraseShape::new(offsets, slop, &words).occurrences(&positions)
     }
 
     #[test]
@@ -194,7 +196,8 @@ mod tests {
             let positions: Vec<Vec<u32>> = words.iter().map(places).collect();
             let positions: Vec<&[u32]> = positions.iter().map(Vec::as_slice).collect();
             let offsets = (0..).take(words.len()).collect();
-            let shape = PhraseShape::new(offsets, slop, |a, b| words[a] == words[b]);
+            let names: Vec<Vec<String>> = words.iter().map(|word| vec![word.to_string()]).collect();
+            let shape = PhraseShape::new(offsets, slop, &names);
 
             assert_eq!(
                 shape.occurrences(&positions),

@@ -14,6 +14,9 @@ use crate::text::analyzer::PhraseTerm;
 /// Most terms of a query, those that words expand to not counted.
 pub const MAX_QUERY_TERMS: usize = 4096;
 
+/// Most terms of a phrase with slop.
+pub const MAX_SLOPPY_TERMS: usize = 64;
+
 /// Fuzzy words of more characters are looked for as they are.
 pub const MAX_FUZZY_CHARS: usize = 64;
 
@@ -168,6 +171,10 @@ impl Compiler<'_> {
             self.terms += slots.len();
             if self.terms > MAX_QUERY_TERMS {
                 return Err(Error::invalid(format!("the query has more than {MAX_QUERY_TERMS} terms")));
+            }
+            if slop > 0 && slots.len() > MAX_SLOPPY_TERMS {
+                let what = format!("a phrase with slop has more than {MAX_SLOPPY_TERMS} terms");
+                return Err(Error::invalid(what));
             }
             let Context { boost, field } = context;
             plans.push(Plan::Clause(self.clauses.len()));

@@ -10,6 +10,7 @@ mod print;
 
 pub use compile::MAX_FUZZY_CHARS;
 pub use compile::MAX_QUERY_TERMS;
+pub use compile::MAX_SLOPPY_TERMS;
 pub use compile::MIN_FUZZY_CHARS;
 
 use crate::error::Error;

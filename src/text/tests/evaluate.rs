@@ -1,11 +1,13 @@
 //! Queries against an oracle that walks lists of words: the same matches, and the same scores to the bit.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 
 use super::query::any_query;
+use super::support::Memory;
 use super::support::Node;
 use super::support::WORDS;
 use super::support::forest;
@@ -15,13 +17,17 @@ use super::support::live;
 use crate::error::ErrorKind;
 use crate::ids::NodeId;
 use crate::ids::NodeRange;
+use crate::ids::SegmentId;
 use crate::text::AnalyzerConfig;
 use crate::text::Analyzers;
 use crate::text::FieldWeights;
+use crate::text::NodeTerms;
 use crate::text::Query;
 use crate::text::QueryField;
 use crate::text::Scored;
 use crate::text::SearchOptions;
+use crate::text::SegmentBuilder;
+use crate::text::SegmentReader;
 use crate::text::TextIndex;
 use crate::text::query::compile::compile;
 
@@ -420,4 +426,88 @@ fn a_query_says_which_words_to_mark() {
     let marks = index.highlighter(&query, &analyzers(), &SearchOptions::default()).unwrap();
 
     assert_eq!(marks.highlights(analyzers().body(), "alpha beta gamma alps"), [0..5, 11..16, 17..21]);
+}
+
+/// One document with a leaf for each of `texts`, analysed as files are by default.
+fn analysed(texts: &[&str]) -> (TextIndex, Analyzers) {
+    let analyzers = Analyzers::default();
+    let mut builder = SegmentBuilder::new();
+    let last = NodeId(u32::try_from(texts.len()).unwrap() + 1);
+    let root = NodeTerms { node: NodeId(1), parent: NodeId(0), last, kind: 1, level: 0, is_leaf: false };
+    builder.add_text(root, analyzers.title(), &[""]).unwrap();
+    for (node, text) in (2..).map(NodeId).zip(texts) {
+        let leaf = NodeTerms { node, parent: NodeId(1), last: node, kind: 3, level: 1, is_leaf: true };
+        builder.add_text(leaf, analyzers.body(), &["", text]).unwrap();
+    }
+    let parts = builder.finish().unwrap();
+    let mut memory = Memory::default();
+    memory.put(1, &parts);
+    let reader = SegmentReader::open(SegmentId(1), &parts.header, &memory).unwrap();
+    let index = TextIndex::new(vec![Arc::new(reader)], Arc::default(), Arc::new(memory)).unwrap();
+    (index, analyzers)
+}
+
+fn is_found((index, analyzers): &(TextIndex, Analyzers), query: &Query) -> bool {
+    index.count(query, analyzers, &SearchOptions::default()).unwrap() > 0
+}
+
+#[test]
+fn every_part_of_a_run_without_spaces_is_found_and_no_other_run() {
+    // Fifteen letters of a plane, two beyond it, and words before and behind.
+    let run = "\u{745e}\u{58eb}\u{7684}\u{5b98}\u{65b9}\u{8bed}\u{8a00}\u{662f}\u{5fb7}\u{8bed}\u{548c}\u{6cd5}\u{8bed}\u{20000}\u{20001}";
+    let letters: Vec<char> = run.chars().collect();
+    let index = analysed(&[&format!("API{run}wifi"), "\u{8bed}\u{5b98}"]);
+
+    for len in 1..=letters.len() {
+        for part in letters.windows(len).map(|part| part.iter().collect::<String>()) {
+            assert!(is_found(&index, &Query::Term(part.clone())), "{part}");
+        }
+    }
+    for other in ["\u{8bed}\u{58eb}", "\u{5b98}\u{65b9}\u{662f}", "\u{20001}\u{20000}"] {
+        assert!(!is_found(&index, &Query::Term(other.into())), "{other}");
+    }
+}
+
+#[test]
+fn words_with_marks_and_numbers_are_found_as_they_are_written() {
+    let index = analysed(&[
+        "id 550e8400-e29b-41d4-a716-446655440000, see C\u{76d8}\u{6587}\u{4ef6} or don't, na\u{ef}ve",
+    ]);
+
+    for query in [
+        "550e8400-e29b*",
+        "550e8400-e29b-41d4",
+        "C\u{76d8}",
+        "don't",
+        "naive",
+        "nai\u{308}v*",
+        "\"see c\u{76d8}\"",
+    ] {
+        assert!(is_found(&index, &Query::parse(query).unwrap()), "{query}");
+    }
+    for query in ["550e8400-41d4", "D\u{76d8}", "\"see don't\""] {
+        assert!(!is_found(&index, &Query::parse(query).unwrap()), "{query}");
+    }
+}
+
+#[test]
+fn hostile_words_are_looked_for_within_bounds() {
+    let index = analysed(&["alpha beta"]);
+    let long = "x".repeat(100_000);
+
+    for query in [
+        Query::Fuzzy { word: long.clone(), distance: 2, exact: 0 },
+        Query::Fuzzy { word: "\u{1f600}".repeat(300), distance: 2, exact: u32::MAX },
+        Query::Prefix(long.clone()),
+        Query::Phrase { words: "alpha ".repeat(4096), slop: 0, prefix: true },
+        Query::Phrase { words: "alpha ".repeat(64), slop: u32::MAX, prefix: true },
+    ] {
+        assert!(!is_found(&index, &query));
+    }
+    let (index, analyzers) = index;
+    for (count, slop) in [(5000, 0), (65, 1)] {
+        let many = Query::Phrase { words: "alpha ".repeat(count), slop, prefix: false };
+        let error = index.count(&many, &analyzers, &SearchOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
 }
