@@ -19,6 +19,7 @@ use self::check::{Answers, Claim, Trial, Verdict};
 use self::corpus::Source;
 use self::engine::{Built, Hit, Reply, Request};
 use self::queries::{Case, Kind};
+use crate::numbers::short;
 use crate::race::{Contender, Lap, Plan, Run, race};
 use crate::report::{Bound, Goal, Outcome, Row};
 use crate::suite::{Scale, Settings, Suite};
@@ -32,6 +33,9 @@ const ORACLE: &str = "oracle";
 
 /// Queries of a round when engines take turns.
 const ROUND: usize = 10;
+
+/// Wall time over CPU time from which a row says so: its figures depend on what else the machine did.
+const BUSY: f64 = 1.25;
 
 pub struct Text {
     pub passages: u32,
@@ -369,6 +373,9 @@ impl Field<'_> {
             Some(verdict) => format!("{} checked", verdict.queries),
             None => "not checked".to_owned(),
         };
+        let waiting = Some(run.waiting()).filter(|ratio| *ratio > BUSY);
+        let busy =
+            waiting.map(|ratio| format!("; busy machine: wall time is {} times CPU time", short(ratio)));
         self.outcome.rows.push(Row {
             engine: name,
             case: format!("{}{manner}", case.name),
@@ -378,7 +385,7 @@ impl Field<'_> {
             cpu_ms: Some(run.cpu_ms()),
             recall: verdict.and_then(|verdict| verdict.recall),
             rss_mb: engine.memory_mb(),
-            note: slow.unwrap_or_default() + &checked,
+            note: slow.unwrap_or_default() + &checked + &busy.unwrap_or_default(),
             ..self.base.clone()
         });
         if manner.is_empty() {
