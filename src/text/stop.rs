@@ -3,9 +3,11 @@
 //! The English one is ours. Those of the other languages are the Snowball project's, as NLTK and with it the
 //! crate `stop-words` hands them on. Its lists of other origins are left out.
 
+use std::collections::HashSet;
+
 use super::fold::Class;
 use super::fold::fold;
-use super::hash::WordMap;
+use super::hash::WordState;
 
 /// Sorted, lower case. `s d ll m re ve t` are what apostrophes leave of contractions.
 const ENGLISH: &[&str] = &[
@@ -25,7 +27,7 @@ const LISTED: [&str; 12] = ["da", "de", "es", "fi", "fr", "hu", "it", "nl", "no"
 
 /// The stop words of a language.
 #[derive(Debug)]
-pub struct StopList(WordMap<()>);
+pub struct StopList(HashSet<Box<str>, WordState>);
 
 impl StopList {
     /// The list of `language`, its words folded as a text's are; `None` if there is none.
@@ -36,14 +38,14 @@ impl StopList {
             folded.clear();
             fold(word, 0, accents, &mut folded);
             let letters = folded.iter().filter(|folded| folded.class != Class::Break);
-            (letters.map(|folded| folded.char).collect::<String>().into_boxed_str(), ())
+            letters.map(|folded| folded.char).collect::<String>().into_boxed_str()
         });
         Some(Self(list.collect()))
     }
 
     /// Whether `word`, in lower case and folded, is on it.
     pub fn has(&self, word: &str) -> bool {
-        self.0.contains_key(word)
+        self.0.contains(word)
     }
 }
 
