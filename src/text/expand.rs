@@ -160,7 +160,7 @@ fn collect<A: Automaton>(
     let mut kept: BinaryHeap<(u8, Reverse<u64>, String, Vec<(usize, u64)>)> = BinaryHeap::new();
     let mut keys = 0;
     while let Some((key, found)) = union.next() {
-        if keys % KEYS_A_CHECK == 0 {
+        if usize::is_multiple_of(keys, KEYS_A_CHECK) {
             options.go_on()?;
         }
         keys += 1;

@@ -13,6 +13,7 @@ use super::reader::SegmentReader;
 use super::reader::TermPositions;
 use super::reader::TermPostings;
 use crate::error::Result;
+use crate::format::text::Decoded;
 use crate::format::text::Grouping;
 use crate::format::text::Place;
 use crate::format::text::PostingList;
@@ -76,14 +77,14 @@ impl SlotLists {
         let mut headings = Vec::new();
         let mut holders = Vec::new();
         for value in values {
-            if terms.len() % 64 == 0 {
+            if terms.len().is_multiple_of(64) {
                 go_on()?;
             }
             terms.push(reader.postings_at(source, value)?);
         }
         let is_stored = matches!(terms.as_slice(), [one] if one.body_count() >= STORED_FROM);
         for (at, term) in terms.iter().enumerate() {
-            if at % 64 == 0 {
+            if at.is_multiple_of(64) {
                 go_on()?;
             }
             let into = |out: &mut Vec<(u32, u32)>, ids: &[u32], freqs: &[u32]| {
@@ -279,7 +280,7 @@ impl OpenSlot<'_> {
                 Grouping::Buckets => ids.first().map_or(0, |id| id / 256),
             };
             let mut before = 0_u64;
-            let mut add = || -> Result<(), crate::format::text::Damage> {
+            let mut add = || -> Decoded<()> {
                 let group = positions.group(group)?;
                 for (id, freq) in ids.iter().zip(freqs) {
                     if left.first() == Some(id) {
