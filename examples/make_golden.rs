@@ -159,8 +159,8 @@ fn mixed(db: &Database) -> Result<()> {
     })?;
     w.commit()?;
 
-    let chinese =
-        Document { language: Some("zh".into()), ..markdown("大学.md", CHINESE, &options, counter)? };
+    let mut chinese = markdown("大学.md", CHINESE, &options, counter)?;
+    chinese.language = Some("zh".into());
     let emoji = markdown("launch-🚀.md", EMOJI, &options, counter)?;
     let mut w = db.begin_write()?;
     let space = w.open_space("golden", 4, Metric::Cosine, "golden 4")?;

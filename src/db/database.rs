@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::prepared::PreparedDocument;
 use super::read::{Caches, ReadTransaction, State};
-use super::write::{PreparedDocument, WriteTransaction};
+use super::texts::content_hash;
+use super::write::WriteTransaction;
 use crate::error::{Error, Result};
 use crate::format::codec;
 use crate::format::identity::{
@@ -32,6 +34,7 @@ pub(super) struct Shared {
     pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) analyzers: Arc<Analyzers>,
     pub(super) path: Option<PathBuf>,
+    pub(super) write_memory_bytes: usize,
     pub(super) caches: Caches,
     /// The last committed state, once somebody has read it.
     pub(super) state: Mutex<Option<Arc<State>>>,
@@ -47,12 +50,19 @@ pub struct Builder {
     counter: Option<Arc<dyn TokenCounter>>,
     analyzer: Option<TextConfig>,
     cache_bytes: usize,
+    write_memory_bytes: usize,
     check_on_open: bool,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { counter: None, analyzer: None, cache_bytes: 64 << 20, check_on_open: false }
+        Self {
+            counter: None,
+            analyzer: None,
+            cache_bytes: 64 << 20,
+            write_memory_bytes: 256 << 20,
+            check_on_open: false,
+        }
     }
 }
 
@@ -73,6 +83,14 @@ impl Builder {
     /// Most bytes of the file kept in memory; by default 64 MiB. Half of it holds pages, half decoded blocks.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.cache_bytes = bytes;
+        self
+    }
+
+    /// Most bytes of memory, about, that a write transaction takes for the index of its documents, beside that of
+    /// one document; by default 256 MiB. What does not fit waits for the commit in a temporary file beside the
+    /// database, which has no name and is gone when the transaction or the process ends.
+    pub fn write_memory_bytes(mut self, bytes: usize) -> Self {
+        self.write_memory_bytes = bytes;
         self
     }
 
@@ -220,6 +238,7 @@ impl Builder {
             counter,
             analyzers,
             path: path.map(Path::to_path_buf),
+            write_memory_bytes: self.write_memory_bytes,
             caches: Caches::new(self.cache_bytes / 2),
             state: Mutex::new(None),
         };
@@ -299,14 +318,20 @@ impl Database {
         WriteTransaction::begin(&self.shared)
     }
 
-    /// `document`, checked and its tokens counted, for [`WriteTransaction::upsert_prepared`]. Needs no
+    /// `document`, checked, its tokens counted and its text packed, for [`WriteTransaction::upsert_prepared`]. Needs no
     /// transaction, so several threads can prepare at once.
     ///
     /// # Errors
     ///
     /// `InvalidInput` as [`Document::validate`].
     pub fn prepare(&self, document: Document) -> Result<PreparedDocument> {
-        PreparedDocument::new(document, self.shared.counter.as_ref())
+        let hash = content_hash(&document);
+        self.prepare_hashed(document, hash)
+    }
+
+    /// As [`prepare`](Self::prepare), for a document whose hash is known.
+    pub(crate) fn prepare_hashed(&self, document: Document, hash: [u8; 32]) -> Result<PreparedDocument> {
+        PreparedDocument::new(document, hash, self.shared.counter.as_ref())
     }
 
     /// The counter whose tokens are the unit of this file.

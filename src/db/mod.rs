@@ -22,16 +22,22 @@
 
 mod database;
 mod dump;
+mod indexing;
+mod prepared;
 mod read;
 mod segments;
+mod spill;
 mod stats;
 mod texts;
+mod tiers;
 mod verify;
 mod write;
 
 pub use database::{Builder, Database};
 pub use dump::DumpOptions;
+pub use prepared::PreparedDocument;
 pub use read::{DocumentInfo, Norms, ReadTransaction, Roots, VectorSpace};
 pub use stats::Stats;
+pub(crate) use texts::content_hash;
 pub use verify::{Verification, VerifyOptions};
-pub use write::{PreparedDocument, Upsert, WriteTransaction};
+pub use write::{Upsert, WriteTransaction};

@@ -25,7 +25,7 @@ use crate::vectors::STATIC_SPACE;
 const SHOWN_WARNINGS: usize = 10;
 /// Batches that a load is cut into at least, so that its progress shows.
 const LEAST_BATCHES: u64 = 20;
-/// Text of one batch: small enough to show progress, large enough to be worth a commit.
+/// Text of one batch: small enough to show progress, large enough to keep all threads at work.
 const BATCH_BYTES: std::ops::RangeInclusive<usize> = (1 << 20)..=(16 << 20);
 
 pub fn build(args: &BuildArgs, common: &Common, output: &mut Output) -> Result<Exit, Failure> {
