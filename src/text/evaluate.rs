@@ -24,7 +24,6 @@ use super::query::compile::Plan;
 use super::query::compile::compile;
 use super::reader::SegmentReader;
 use super::search::Scored;
-use super::search::filter_words;
 use super::snippet::Highlighter;
 use super::top_k::SearchOptions;
 use super::top_k::WeightedTerm;
@@ -243,7 +242,7 @@ fn allowed(reader: &SegmentReader, live: Option<&Live>, options: &SearchOptions<
     });
     set_range(&mut bits, range);
     if let Some(filter) = options.filter {
-        bits.iter_mut().zip(filter_words(filter, reader)).for_each(|(word, filter)| *word &= filter);
+        bits.iter_mut().zip(reader.places().bits(filter, leaves)).for_each(|(word, filter)| *word &= filter);
     }
     if let Some(live) = live {
         bits.iter_mut().zip(live.leaf_words()).for_each(|(word, live)| *word &= live);

@@ -8,10 +8,10 @@ use super::bm25::headed;
 use super::index::TextIndex;
 use super::live::Live;
 use super::reader::In;
-use super::reader::PartSource;
 use super::reader::SegmentReader;
 use super::reader::TermPositions;
 use super::reader::TermPostings;
+use super::source::PartSource;
 use crate::error::Result;
 use crate::format::text::Decoded;
 use crate::format::text::Grouping;
@@ -178,7 +178,7 @@ impl SlotLists {
         let mut of_term = Vec::new();
         let mut add = |at: usize| -> Result<()> {
             if let Some((term, positions)) = self.term(at, reader, source)? {
-                reader.positions_of(term, positions, which, ordinal, &mut of_term)?;
+                positions_of(reader, term, positions, (which, ordinal), &mut of_term)?;
                 out.extend_from_slice(&of_term);
             }
             Ok(())
@@ -327,6 +327,28 @@ impl Places {
         let end = self.ends.get(at).copied().unwrap_or(start);
         self.all.get(start..end).unwrap_or_default()
     }
+}
+
+/// Puts into `out`, in place of what it had, the positions of `term`, which are `positions`, in the node of `which`
+/// with ordinal `ordinal`; none if it is not there.
+fn positions_of(
+    reader: &SegmentReader,
+    term: &TermPostings,
+    positions: &TermPositions,
+    (which, ordinal): (In, u32),
+    out: &mut Vec<u32>,
+) -> Result<()> {
+    out.clear();
+    let (list, positions) = match which {
+        In::Bodies => (reader.body_list(term)?, reader.body_positions(term, positions)?),
+        In::Headings => (reader.heading_list(term)?, reader.heading_positions(term, positions)?),
+    };
+    let found = list.find(ordinal).map_err(|damage| reader.list_damage(which, term, damage))?;
+    let Some(found) = found else { return Ok(()) };
+    let group = positions.group(found.group);
+    group
+        .and_then(|group| group.positions(found.before, found.term_freq, out))
+        .map_err(|damage| reader.positions_damage(which, term, damage))
 }
 
 /// Sorts `pairs` and makes one of those with the same ordinal.
