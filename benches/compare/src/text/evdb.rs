@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use evdb::model::TokenCounter;
 use evdb::query::Filter as EvdbFilter;
-use evdb::text::{AnalyzerConfig, Scored};
+use evdb::text::{AnalyzerConfig, Query, Scored, SearchOptions, WeightedTerm};
 use evdb::tree::{Node, NodeKind};
 use evdb::{Database, Document, ReadTransaction, Span, WriteTransaction};
 
@@ -99,30 +99,35 @@ impl Builder for Load {
 
 struct Open {
     read: ReadTransaction,
+    kind: Kind,
     filter: EvdbFilter,
     found: Vec<Scored>,
 }
 
 fn open(folder: &Path) -> Result<Box<dyn Searcher>> {
     let read = settings().open_read_only(folder.join("compare.evdb"))?.begin_read()?;
-    Ok(Box::new(Open { read, filter: EvdbFilter::default(), found: Vec::new() }))
+    Ok(Box::new(Open { read, kind: Kind::Any, filter: EvdbFilter::default(), found: Vec::new() }))
 }
 
 impl Searcher for Open {
     fn prepare(&mut self, case: &Case) -> Result<(), Missing> {
         let attributes = case.filter.iter().map(|filter| format!("{}=yes", filter.name()));
         self.filter = EvdbFilter { attributes: attributes.collect(), ..EvdbFilter::default() };
-        match case.kind {
-            Kind::Any => Ok(()),
-            Kind::All => Err(Missing("evdb has no AND".into())),
-            Kind::Phrase => Err(Missing("evdb has no phrases".into())),
-            Kind::Prefix => Err(Missing("evdb has no prefixes".into())),
-        }
+        self.kind = case.kind;
+        Ok(())
     }
 
     fn search(&mut self, query: &[String]) -> Result<()> {
         let allowed = self.filter.nodes(&self.read)?;
-        self.found = self.read.text_index().search(query, allowed.as_ref(), LIMIT)?;
+        let options = SearchOptions { filter: allowed.as_ref(), limit: LIMIT, ..SearchOptions::default() };
+        let (index, analyzers) = (self.read.text_index(), self.read.analyzers());
+        let terms = || query.iter().map(|word| WeightedTerm::new(word)).collect::<Vec<_>>();
+        self.found = match self.kind {
+            Kind::Any => index.search_any(&terms(), &options)?,
+            Kind::All => index.search_all(&terms(), &options)?,
+            Kind::Phrase => index.query(&Query::phrase(query.join(" ")), analyzers, &options)?,
+            Kind::Prefix => index.query(&Query::Prefix(query.concat()), analyzers, &options)?,
+        };
         Ok(())
     }
 
