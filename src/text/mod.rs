@@ -66,6 +66,7 @@ pub use clause::MAX_EXPANDED_TERMS;
 pub use clause::MAX_PHRASE_TERMS;
 pub use expand::MAX_FUZZY_TERMS;
 pub use expand::MAX_PREFIX_TERMS;
+pub(crate) use hash::WordMap;
 pub use hits::HeadingHit;
 pub use hits::TermHits;
 pub use index::TextIndex;

@@ -57,9 +57,7 @@ fn by_term(plan: &Plan<'_>, share: &Share<'_>) -> Option<Vec<Term>> {
     for term in 0..plan.term_count() {
         let term = Term { body: order.place(2 * term), title: order.place(2 * term + 1) };
         terms.push((term.lists().map(|at| share.lists[at].count()).sum::<usize>(), term));
-        if term.lists().next().is_none() {
-            return None;
-        }
+        term.lists().next()?;
     }
     terms.sort_by_key(|(count, _)| *count);
     Some(terms.into_iter().map(|(_, term)| term).collect())

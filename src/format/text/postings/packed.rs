@@ -145,10 +145,10 @@ impl<'a> PackedList<'a> {
                 *freq = freq.saturating_add(1);
             }
         }
-        let (below, above) = (ids.iter(), ids.iter().skip(1));
-        let ascends = below.zip(above).fold(true, |ok, (a, b)| ok & (a < b));
+        // Added up, not given up at the first: all are compared side by side.
+        let stuck: u32 = ids.iter().zip(ids.iter().skip(1)).map(|(a, b)| u32::from(a >= b)).sum();
         let [lowest, .., highest] = *ids;
-        if !ascends || lowest < first || highest != skip.last {
+        if stuck > 0 || lowest < first || highest != skip.last {
             return Err(bad("the ordinals do not ascend to the last"));
         }
         Ok(())
