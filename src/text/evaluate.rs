@@ -206,7 +206,7 @@ impl TextIndex {
                 }
                 if let Some(weights) = weights {
                     scores.fill(0.0);
-                    window.score(&compiled.plan, &found, &found.bits, weights, &mut scores);
+                    window.score(&compiled.plan, &found, &*found.bits, weights, &mut scores);
                 }
                 each(reader, first, &*found.bits, &scores);
             }
@@ -242,9 +242,7 @@ fn allowed(reader: &SegmentReader, live: Option<&Live>, options: &SearchOptions<
     });
     set_range(&mut bits, range);
     if let Some(filter) = options.filter {
-        bits.iter_mut()
-            .zip(reader.places().bits(filter, reader.leaves()))
-            .for_each(|(word, filter)| *word &= filter);
+        bits.iter_mut().zip(reader.places().bits(filter, leaves)).for_each(|(word, filter)| *word &= filter);
     }
     if let Some(live) = live {
         bits.iter_mut().zip(live.leaf_words()).for_each(|(word, live)| *word &= live);
@@ -368,7 +366,9 @@ impl Window<'_> {
         if body > 0.0 {
             let candidates = Candidates { first, words: &**candidates };
             lists.bodies_in(self.index.source(), clause, range.clone(), candidates, &mut hits)?;
-            hits.iter().for_each(|(ordinal, _)| set_range(&mut *bits, ordinal - first..ordinal - first + 1));
+            for (ordinal, _) in &hits {
+                set_range(&mut *bits, ordinal - first..ordinal - first + 1);
+            }
         }
         if title > 0.0 {
             for (from, end, _) in within(lists.runs, &range) {
@@ -383,7 +383,7 @@ impl Window<'_> {
     }
 
     /// Adds to `scores` what the clauses of `plan`, which matched `found`, add to the leaves of `mask`.
-    fn score(&self, plan: &Plan, found: &Found, mask: &[u64; WORDS], weights: &[Weight], scores: &mut [f32]) {
+    fn score(&self, plan: &Plan, found: &Found, mask: &[u64], weights: &[Weight], scores: &mut [f32]) {
         match plan {
             Plan::Everything | Plan::Not(_) => {}
             Plan::Clause(at) => {
@@ -415,7 +415,7 @@ impl Window<'_> {
         &self,
         of: &[P],
         found: &Found,
-        mask: &[u64; WORDS],
+        mask: &[u64],
         weights: &[Weight],
         scores: &mut [f32],
     ) {
@@ -425,7 +425,7 @@ impl Window<'_> {
             for (to, (mask, bits)) in within.iter_mut().zip(mask.iter().zip(part.bits.iter())) {
                 *to = mask & bits;
             }
-            self.score(plan.borrow(), part, &within, weights, scores);
+            self.score(plan.borrow(), part, &*within, weights, scores);
         }
     }
 
@@ -455,6 +455,7 @@ fn within(runs: &[(u32, u32, u64)], range: &Range<u32>) -> impl Iterator<Item = 
     inside.map(move |(first, last, freq)| ((*first).max(start), (*last).min(end), *freq))
 }
 
+#[cfg_attr(test, expect(clippy::unnecessary_box_returns, reason = "it is large but in tests"))]
 fn empty() -> Bits {
     Box::new([0; WORDS])
 }
@@ -491,19 +492,19 @@ impl Best {
         self.kept.push(scored);
         // Of those kept at any time the best are among the first; the rest is thrown away in bulk.
         if self.kept.len() >= self.limit.saturating_mul(2).max(64) {
-            self.kept.select_nth_unstable_by(self.limit - 1, order);
+            self.kept.select_nth_unstable_by(self.limit - 1, |a, b| order(*a, *b));
             self.kept.truncate(self.limit);
             self.bar = self.kept.iter().map(|kept| kept.score).fold(f32::INFINITY, f32::min);
         }
     }
 
     fn into_sorted(mut self) -> Vec<Scored> {
-        self.kept.sort_unstable_by(order);
+        self.kept.sort_unstable_by(|a, b| order(*a, *b));
         self.kept.truncate(self.limit);
         self.kept
     }
 }
 
-fn order(a: &Scored, b: &Scored) -> std::cmp::Ordering {
+fn order(a: Scored, b: Scored) -> std::cmp::Ordering {
     b.score.total_cmp(&a.score).then(a.node.cmp(&b.node))
 }

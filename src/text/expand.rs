@@ -36,6 +36,9 @@ pub(super) struct TermPlaces {
     pub places: Vec<(usize, u64)>,
 }
 
+/// Distance, live leaves, term and places; the worst is the greatest.
+type Kept = (u8, Reverse<u64>, String, Vec<(usize, u64)>);
+
 /// Keys of terms whose characters begin with some, and whose rest is near a word.
 struct Near<'a> {
     /// The kind of the key and the characters that must be the same.
@@ -157,10 +160,10 @@ fn collect<A: Automaton>(
     }
     let mut union = union.union();
     // The worst of those kept is on top: the farthest, then the rarest, then the last.
-    let mut kept: BinaryHeap<(u8, Reverse<u64>, String, Vec<(usize, u64)>)> = BinaryHeap::new();
+    let mut kept: BinaryHeap<Kept> = BinaryHeap::new();
     let mut keys = 0;
     while let Some((key, found)) = union.next() {
-        if keys % KEYS_A_CHECK == 0 {
+        if usize::is_multiple_of(keys, KEYS_A_CHECK) {
             options.go_on()?;
         }
         keys += 1;

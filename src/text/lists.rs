@@ -13,6 +13,7 @@ use super::reader::TermPositions;
 use super::reader::TermPostings;
 use super::source::PartSource;
 use crate::error::Result;
+use crate::format::text::Decoded;
 use crate::format::text::Grouping;
 use crate::format::text::Place;
 use crate::format::text::PostingList;
@@ -76,14 +77,14 @@ impl SlotLists {
         let mut headings = Vec::new();
         let mut holders = Vec::new();
         for value in values {
-            if terms.len() % 64 == 0 {
+            if terms.len().is_multiple_of(64) {
                 go_on()?;
             }
             terms.push(reader.postings_at(source, value)?);
         }
         let is_stored = matches!(terms.as_slice(), [one] if one.body_count() >= STORED_FROM);
         for (at, term) in terms.iter().enumerate() {
-            if at % 64 == 0 {
+            if at.is_multiple_of(64) {
                 go_on()?;
             }
             let into = |out: &mut Vec<(u32, u32)>, ids: &[u32], freqs: &[u32]| {
@@ -177,7 +178,7 @@ impl SlotLists {
         let mut of_term = Vec::new();
         let mut add = |at: usize| -> Result<()> {
             if let Some((term, positions)) = self.term(at, reader, source)? {
-                reader.positions_of(term, positions, which, ordinal, &mut of_term)?;
+                positions_of(reader, term, positions, (which, ordinal), &mut of_term)?;
                 out.extend_from_slice(&of_term);
             }
             Ok(())
@@ -279,7 +280,7 @@ impl OpenSlot<'_> {
                 Grouping::Buckets => ids.first().map_or(0, |id| id / 256),
             };
             let mut before = 0_u64;
-            let mut add = || -> Result<(), crate::format::text::Damage> {
+            let mut add = || -> Decoded<()> {
                 let group = positions.group(group)?;
                 for (id, freq) in ids.iter().zip(freqs) {
                     if left.first() == Some(id) {
@@ -326,6 +327,28 @@ impl Places {
         let end = self.ends.get(at).copied().unwrap_or(start);
         self.all.get(start..end).unwrap_or_default()
     }
+}
+
+/// Puts into `out`, in place of what it had, the positions of `term`, which are `positions`, in the node of `which`
+/// with ordinal `ordinal`; none if it is not there.
+fn positions_of(
+    reader: &SegmentReader,
+    term: &TermPostings,
+    positions: &TermPositions,
+    (which, ordinal): (In, u32),
+    out: &mut Vec<u32>,
+) -> Result<()> {
+    out.clear();
+    let (list, positions) = match which {
+        In::Bodies => (reader.body_list(term)?, reader.body_positions(term, positions)?),
+        In::Headings => (reader.heading_list(term)?, reader.heading_positions(term, positions)?),
+    };
+    let found = list.find(ordinal).map_err(|damage| reader.list_damage(which, term, damage))?;
+    let Some(found) = found else { return Ok(()) };
+    let group = positions.group(found.group);
+    group
+        .and_then(|group| group.positions(found.before, found.term_freq, out))
+        .map_err(|damage| reader.positions_damage(which, term, damage))
 }
 
 /// Sorts `pairs` and makes one of those with the same ordinal.

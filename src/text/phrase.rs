@@ -170,7 +170,8 @@ mod tests {
                 .collect();
         }
         for choice in choices {
-            let moved: Vec<i64> = (0..).zip(&choice).map(|(slot, at)| *at as i64 - slot).collect();
+            let moved: Vec<i64> =
+                (0..).zip(&choice).map(|(slot, at)| i64::try_from(*at).unwrap() - slot).collect();
             let (low, high) = (*moved.iter().min().unwrap(), *moved.iter().max().unwrap());
             if high - low <= i64::from(slop) {
                 lowest.insert(low);

@@ -385,29 +385,6 @@ impl SegmentReader {
             .map_err(|damage| self.positions_damage(In::Headings, postings, damage))
     }
 
-    /// Puts into `out`, in place of what it had, the positions of `postings`, which are `positions`, in the node of
-    /// `which` with ordinal `ordinal`; none if it has no posting.
-    pub(super) fn positions_of(
-        &self,
-        postings: &TermPostings,
-        positions: &TermPositions,
-        which: In,
-        ordinal: u32,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
-        out.clear();
-        let (list, positions) = match which {
-            In::Bodies => (self.body_list(postings)?, self.body_positions(postings, positions)?),
-            In::Headings => (self.heading_list(postings)?, self.heading_positions(postings, positions)?),
-        };
-        let found = list.find(ordinal).map_err(|damage| self.list_damage(which, postings, damage))?;
-        let Some(found) = found else { return Ok(()) };
-        let group = positions.group(found.group);
-        group
-            .and_then(|group| group.positions(found.before, found.term_freq, out))
-            .map_err(|damage| self.positions_damage(which, postings, damage))
-    }
-
     /// Gives every posting of `postings` in `which` with its positions, and reads every byte of both lists.
     pub(super) fn occurrences(
         &self,
@@ -566,7 +543,7 @@ impl SegmentReader {
         damaged(self.id, part, start.saturating_add(offset as u64), field, &why)
     }
 
-    fn list_damage(&self, which: In, postings: &TermPostings, damage: Damage) -> Error {
+    pub(super) fn list_damage(&self, which: In, postings: &TermPostings, damage: Damage) -> Error {
         let before = if which == In::Bodies { 0 } else { postings.entry.body_bytes };
         self.damage(Part::Postings, postings.start.saturating_add(u64::from(before)), damage)
     }

@@ -341,9 +341,8 @@ mod tests {
                     }
                     Want::Fuzzy { word, at, .. } => format!("{}:{word}~{at:?}", slot.offset),
                 });
-                let boost = clauses[*at].boost;
-                slots.collect::<Vec<_>>().join("+")
-                    + &if boost == 1.0 { String::new() } else { format!("^{boost}") }
+                let boost = format!("^{}", clauses[*at].boost);
+                slots.collect::<Vec<_>>().join("+") + if boost == "^1" { "" } else { &boost }
             }
             Plan::All(of) => format!("all({})", list(of)),
             Plan::AtLeast(count, of) => format!("{count}of({})", list(of)),

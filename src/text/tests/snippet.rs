@@ -16,7 +16,8 @@ fn shown(terms: &[(&str, f64)], text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut at = snippet.span.start;
     for mark in snippet.highlights {
-        out.push_str(&format!("{}[{}]", &text[at..mark.start], &text[mark.clone()]));
+        out += &text[at..mark.start];
+        out += &["[", &text[mark.clone()], "]"].concat();
         at = mark.end;
     }
     out + &text[at..snippet.span.end]
