@@ -18,7 +18,7 @@ use evdb::model::{Embedder, TokenCounter};
 use evdb::providers::{BpeCounter, StaticEmbedder};
 use evdb::query::{Format, Question, QuestionVector};
 use evdb::text::{
-    NodeTerms, PartSource, SearchOptions, SegmentBuilder, SegmentReader, TextIndex, WeightedTerm,
+    NodeTerms, PartSource, ReadList, SearchOptions, SegmentBuilder, SegmentReader, TextIndex, WeightedTerm,
 };
 use evdb::tree::expansion::Expansion;
 use evdb::tree::{Node, NodeKind};
@@ -168,19 +168,13 @@ impl PartSource for Passages {
         Ok(Arc::clone(self.0.get(&(part, index)).expect("a chunk that was built")))
     }
 
-    fn list(
-        &self,
-        _: SegmentId,
-        _: u8,
-        _: u64,
-        read: &mut dyn FnMut(&dyn PartSource) -> evdb::Result<Arc<[u8]>>,
-    ) -> evdb::Result<Arc<[u8]>> {
+    fn list(&self, _: SegmentId, _: u8, _: u64, read: &mut ReadList<'_>) -> evdb::Result<Arc<[u8]>> {
         read(self)
     }
 }
 
 /// 100,000 passages of 80 words from a vocabulary of 50,000, the word of rank r drawn in proportion to 1 / r.
-fn passages() -> TextIndex {
+fn index_of_passages() -> TextIndex {
     const LEAVES: u32 = 100_000;
     let mut builder = SegmentBuilder::new();
     let root = NodeId(1);
@@ -211,7 +205,7 @@ fn passages() -> TextIndex {
 
 /// The ten best of 100,000 passages: words of ranks that questions have, any or all of them, and with a filter.
 fn bench_top_k(c: &mut Criterion) {
-    let index = passages();
+    let index = index_of_passages();
     let questions: [(&str, &[&str]); 3] = [
         ("3 words", &["w300", "w2000", "w9000"]),
         ("frequent words", &["w10", "w20", "w40"]),

@@ -48,7 +48,7 @@ impl SegmentReader {
                     return Err(self.wrong(Part::Postings, value >> 1, "full_count", &why));
                 }
                 self.check_bounds(&postings, &body.postings)?;
-                if let Some((end, positions)) = self.extent(&postings) {
+                if let Some((end, positions)) = Self::extent(&postings) {
                     ends.entry(self, value >> 1..end)?;
                     ends.positions(self, positions)?;
                 }

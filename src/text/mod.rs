@@ -88,6 +88,7 @@ pub use snippet::Highlighter;
 pub use snippet::Snippet;
 pub use source::ListBytes;
 pub use source::PartSource;
+pub use source::ReadList;
 pub use top_k::FieldWeights;
 pub use top_k::MAX_TERMS;
 pub use top_k::SearchOptions;

@@ -271,7 +271,7 @@ impl SegmentReader {
 
     /// Where the entry of `postings` ends in part 5, and where its positions begin and end in part 6; `None` for
     /// a term that occurs once.
-    pub(super) fn extent(&self, postings: &TermPostings) -> Option<(u64, Range<u64>)> {
+    pub(super) fn extent(postings: &TermPostings) -> Option<(u64, Range<u64>)> {
         let entry = &postings.entry;
         let end = postings.start + u64::from(entry.body_bytes) + u64::from(entry.heading_bytes);
         let positions = u64::from(entry.body_positions_bytes) + u64::from(entry.heading_positions_bytes);

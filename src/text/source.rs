@@ -14,6 +14,9 @@ use crate::format::text::Part;
 use crate::format::text::SegmentHeader;
 use crate::ids::SegmentId;
 
+/// Puts a list together from the source it is given.
+pub type ReadList<'a> = dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>> + 'a;
+
 /// Where the chunks of segments are kept. A snapshot: a segment's chunks never change.
 pub trait PartSource: Send + Sync {
     /// Payload of chunk `index` of part `part` of `segment`, its frame opened.
@@ -29,13 +32,7 @@ pub trait PartSource: Send + Sync {
     /// # Errors
     ///
     /// What `read` reports.
-    fn list(
-        &self,
-        segment: SegmentId,
-        part: u8,
-        offset: u64,
-        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
-    ) -> Result<Arc<[u8]>>;
+    fn list(&self, segment: SegmentId, part: u8, offset: u64, read: &mut ReadList<'_>) -> Result<Arc<[u8]>>;
 }
 
 /// Bytes of a list: part of a chunk, put together from several, or made of a dictionary's value.
