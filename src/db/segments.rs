@@ -103,15 +103,15 @@ impl PartSource for PassingChunks<'_> {
     }
 }
 
-type NumberedChunk = (u32, Arc<[u8]>);
+/// A chunk and its index within its part.
+type Indexed = (u32, Arc<[u8]>);
 
 /// Chunks of a write transaction and of what it has spilled. A merge reads each part from front to back, so the
 /// last chunk of each segment and part is at hand.
 struct CommitChunks<'a> {
     batch: &'a Batch,
     spilled: SpilledChunks<'a>,
-    /// By segment and part: the number of the chunk, and the chunk.
-    last: Mutex<BTreeMap<(u32, u8), NumberedChunk>>,
+    last: Mutex<BTreeMap<(u32, u8), Indexed>>,
 }
 
 impl PartSource for CommitChunks<'_> {
