@@ -8,6 +8,7 @@
 //! * [`ScoreMap`], [`Fusion`], [`ConsensusG1`], [`ConsensusG3`]: sparse scores of several views made one.
 //! * [`find_entities`], [`expand`], [`page_rank`], [`beam_paths`], [`project`]: the graph, asked.
 //! * [`Mmr`]: the same ranking with less repetition.
+//! * [`Pool`]: what several searches found, by kind, within a size.
 //! * [`Packing`]: from a ranking to an [`EvidenceList`], which [`Format`] renders.
 //! * [`Trace`]: what each step saw, kept and spent.
 //!
@@ -23,6 +24,7 @@ mod graph;
 mod leaf_score;
 mod mmr;
 mod pack;
+mod pool;
 mod render;
 mod scope;
 mod scores;
@@ -40,6 +42,7 @@ pub use graph::{EntityQuery, beam_paths, expand, find_entities, page_rank, proje
 pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
+pub use pool::{Pool, PoolHit, PoolKind, PoolOrigin, PoolSearch, PoolUnit, Pooled};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};
 pub use scores::{Fusion, Pool, ScoreMap};
