@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 
 use super::graph_segments;
+use super::read::DocumentInfo;
 use super::read::ReadTransaction;
 use crate::error::Error;
 use crate::error::ErrorKind;
@@ -33,11 +34,14 @@ use crate::graph::NameIndex;
 use crate::graph::Object;
 use crate::graph::entity_key;
 use crate::graph::normalise;
+use crate::ids::DocumentId;
 use crate::ids::EntityId;
 use crate::ids::HyperedgeId;
 use crate::ids::NodeId;
 use crate::ids::Span;
 use crate::storage::Snapshot;
+use crate::tree::Document;
+use crate::tree::Node;
 
 /// What a state keeps of the graph.
 pub(super) struct GraphState {
@@ -279,6 +283,30 @@ impl ReadTransaction {
         let names = Arc::new(names);
         *kept = Some(Arc::clone(&names));
         Ok(names)
+    }
+
+    /// The document of id `id` as it was inserted, for whoever makes a graph of it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `Corrupt`, `Io`.
+    pub fn load_document(&self, id: DocumentId) -> Result<Document> {
+        let info = self.document(id)?;
+        let tree = self.tree(id)?;
+        let nodes = tree.nodes().map(|node| Node {
+            parent: node.parent().map(|parent| parent.id().0 - info.nodes.first.0),
+            kind: node.kind(),
+            title: node.title().to_owned(),
+            summary: node.summary().to_owned(),
+            span: if node.is_leaf() { node.span() } else { Span::default() },
+            page: node.page(),
+            attributes: node.attributes().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+            vector_row: None,
+        });
+        let nodes = nodes.collect();
+        let text = self.text(id, Span::new(0, info.text_bytes))?;
+        let DocumentInfo { key, title, source, language, attributes, .. } = info;
+        Ok(Document { key, title, source, language, attributes, text, nodes })
     }
 
     /// A hyperedge with its text.

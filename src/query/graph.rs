@@ -12,7 +12,7 @@ use crate::graph::Ranks;
 use crate::ids::EntityId;
 use crate::ids::HyperedgeId;
 use crate::ids::NodeId;
-use crate::query::scores::Pool;
+use crate::query::scores::Pooling;
 use crate::query::scores::ScoreMap;
 
 /// How entities are asked for.
@@ -124,7 +124,7 @@ pub fn projected(read: &ReadTransaction, object: Object) -> Result<Vec<NodeId>> 
 /// # Errors
 ///
 /// As [`projected`].
-pub fn project(read: &ReadTransaction, objects: &[(Object, f32)], pool: Pool) -> Result<ScoreMap<NodeId>> {
+pub fn project(read: &ReadTransaction, objects: &[(Object, f32)], pool: Pooling) -> Result<ScoreMap<NodeId>> {
     let mut scores = Vec::new();
     for (object, score) in objects {
         scores.extend(projected(read, *object)?.into_iter().map(|leaf| (leaf, *score)));

@@ -45,6 +45,6 @@ pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
 pub use pool::{Pool, PoolHit, PoolKind, PoolOrigin, PoolSearch, PoolUnit, Pooled};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};
-pub use scores::{Fusion, Pool, ScoreMap};
+pub use scores::{Fusion, Pooling, ScoreMap};
 pub use search::{Hit, Place, Search, SearchMode};
 pub use trace::{Step, Trace};
