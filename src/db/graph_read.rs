@@ -124,7 +124,9 @@ impl ReadTransaction {
             return Ok(only);
         }
         let mut rows = GraphRows::default();
-        segments.iter().for_each(|segment| rows.add_segment(segment));
+        for segment in &segments {
+            rows.add_segment(segment);
+        }
         Ok(rows.finish(deleted))
     }
 
@@ -189,8 +191,11 @@ impl ReadTransaction {
             attributes: BTreeMap::new(),
         };
         for fact in record.facts.into_iter().filter(|fact| !deleted.contains(fact.root)) {
-            let list =
-                if fact.key.is_empty() { &mut info.aliases } else { info.attributes.entry(fact.key).or_default() };
+            let list = if fact.key.is_empty() {
+                &mut info.aliases
+            } else {
+                info.attributes.entry(fact.key).or_default()
+            };
             list.push(fact.value);
         }
         for list in std::iter::once(&mut info.aliases).chain(info.attributes.values_mut()) {

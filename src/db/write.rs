@@ -42,12 +42,12 @@ pub struct WriteTransaction {
     graph: GraphWriter,
 }
 
-struct PendingSpace {
-    record: SpaceRecord,
+pub(super) struct PendingSpace {
+    pub(super) record: SpaceRecord,
     /// Rows to append, by ascending node.
-    rows: Vec<(NodeId, Vec<f32>)>,
-    floats: usize,
-    changed: bool,
+    pub(super) rows: Vec<(NodeId, Vec<f32>)>,
+    pub(super) floats: usize,
+    pub(super) changed: bool,
 }
 
 /// What [`WriteTransaction::upsert_document`] did.
@@ -123,6 +123,17 @@ impl WriteTransaction {
     /// What changing the graph takes.
     pub(super) fn graph_parts(&mut self) -> (&Batch, &RoaringBitmap, &mut GraphWriter) {
         (&self.batch, &self.deleted, &mut self.graph)
+    }
+
+    /// The space of id `space`.
+    pub(super) fn pending_space(&mut self, space: SpaceId) -> Result<&mut PendingSpace> {
+        let pending = self.spaces.get_mut(&space);
+        pending.ok_or_else(|| Error::not_found(format!("there is no vector space {space}")))
+    }
+
+    /// Writes vectors that wait, if they are many.
+    pub(super) fn flush_many_vectors(&mut self) -> Result<()> {
+        self.flush_vectors(PENDING_FLOATS)
     }
 
     /// The next node's id.
@@ -346,8 +357,24 @@ impl WriteTransaction {
     /// # Errors
     ///
     /// `Model` or `InvalidInput`, naming both sides, if the space is there with another fingerprint, dimension
-    /// or metric.
+    /// or metric; `InvalidInput` if the name has a `#`, which tells
+    /// [spaces of other things](Self::open_object_space).
     pub fn open_space(
+        &mut self,
+        name: &str,
+        dimensions: usize,
+        metric: Metric,
+        fingerprint: &str,
+    ) -> Result<SpaceId> {
+        if name.contains('#') {
+            return Err(Error::invalid(format!(
+                "space {name:?} has a #, which spaces of entities have; leave it out"
+            )));
+        }
+        self.open_any_space(name, dimensions, metric, fingerprint)
+    }
+
+    pub(super) fn open_any_space(
         &mut self,
         name: &str,
         dimensions: usize,
@@ -388,8 +415,10 @@ impl WriteTransaction {
         rows: &[f32],
     ) -> Result<()> {
         let record = self.record(id)?;
-        let pending = self.spaces.get_mut(&space);
-        let pending = pending.ok_or_else(|| Error::not_found(format!("there is no vector space {space}")))?;
+        let pending = self.pending_space(space)?;
+        if pending.record.name.contains('#') {
+            return Err(Error::invalid(format!("space {:?} has no rows of leaves", pending.record.name)));
+        }
         let dimension = pending.record.dimension as usize;
         let outline = Outline::of(document);
         if outline.leaves.len() != record.leaves as usize || rows.len() != outline.leaves.len() * dimension {

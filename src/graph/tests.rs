@@ -143,7 +143,10 @@ fn page_rank_of_two_entities_worked_by_hand() {
         };
         near(&rank(WalkOn::Members), &[(entity(1), 2.0 / 3.0), (entity(2), 1.0 / 3.0)]);
         let edge = Object::Hyperedge(HyperedgeId(1));
-        near(&rank(WalkOn::Incidence), &[(entity(1), 7.0 / 12.0), (edge, 1.0 / 3.0), (entity(2), 1.0 / 12.0)]);
+        near(
+            &rank(WalkOn::Incidence),
+            &[(entity(1), 7.0 / 12.0), (edge, 1.0 / 3.0), (entity(2), 1.0 / 12.0)],
+        );
     }
 }
 
@@ -156,7 +159,8 @@ fn a_walker_that_can_go_nowhere_returns_to_a_seed() {
         let seeds = [(entity(4), 1.0), (entity(1), 1.0)];
         let ranks = walk(WalkOn::Members, 0.5, precision).run(&graph, &seeds, 9).expect("sound");
 
-        let of = |id| ranks.best.iter().find(|(object, _)| *object == entity(id)).map_or(0.0, |(_, rank)| *rank);
+        let of =
+            |id| ranks.best.iter().find(|(object, _)| *object == entity(id)).map_or(0.0, |(_, rank)| *rank);
         assert!((of(4) - 1.0 / 3.0).abs() < 1e-9, "{ranks:?}");
         assert!((ranks.best.iter().map(|(_, rank)| rank).sum::<f64>() - 1.0).abs() < 1e-9);
         let alone = walk(WalkOn::Members, 0.5, precision).run(&graph, &[(entity(4), 7.0)], 9).expect("sound");
@@ -202,17 +206,16 @@ fn kinds_and_mentions_change_where_a_walk_goes() {
 fn paths_of_a_beam_end_at_a_circle_and_keep_the_best() {
     let graph = circle();
     let score = |edge: HyperedgeId| Ok([0.0, 0.9, 0.5, 0.8, 1.0, f32::NAN][edge.index()]);
-    let all = BeamPaths { least: 0.1, ..BeamPaths::default() }.run(&graph, &[entity(1)], score).expect("sound");
+    let all =
+        BeamPaths { least: 0.1, ..BeamPaths::default() }.run(&graph, &[entity(1)], score).expect("sound");
 
     let told: Vec<(Vec<u32>, f32)> =
         all.iter().map(|path| (path.steps.iter().map(|(edge, ..)| edge.0).collect(), path.score)).collect();
     // 1-2 by .9; 1-3 by .8; 1-2-3 by (.9 + .5)/2; 1-3-2 by (.8 + .5)/2. Hyperedge 5 is NaN, 4 leads nowhere.
-    assert_eq!(told.iter().map(|(edges, _)| edges.clone()).collect::<Vec<_>>(), [
-        vec![1],
-        vec![3],
-        vec![1, 2],
-        vec![3, 2]
-    ]);
+    assert_eq!(
+        told.iter().map(|(edges, _)| edges.clone()).collect::<Vec<_>>(),
+        [vec![1], vec![3], vec![1, 2], vec![3, 2]]
+    );
     for ((_, score), wanted) in told.iter().zip([0.9, 0.8, 0.7, 0.65]) {
         assert!((score - wanted).abs() < 1e-6, "{told:?}");
     }
@@ -238,7 +241,8 @@ fn by_definition(n: usize, edges: &[Edge<'_>], on: WalkOn, damping: f64, seeds: 
                 }
                 WalkOn::Members => {
                     for v in own.iter().filter(|v| *v != u) {
-                        arcs[*u][*v] += f64::from(*weight / (own.len() - 1) as f32);
+                        arcs[*u][*v] +=
+                            f64::from(*weight / f32::from(u8::try_from(own.len() - 1).expect("few")));
                     }
                 }
             }
@@ -246,7 +250,9 @@ fn by_definition(n: usize, edges: &[Edge<'_>], on: WalkOn, damping: f64, seeds: 
     }
     let total: f64 = seeds.iter().map(|(_, weight)| weight).sum();
     let mut start = vec![0.0; size];
-    seeds.iter().for_each(|(at, weight)| start[*at] += weight / total);
+    for (at, weight) in seeds {
+        start[*at] += weight / total;
+    }
     let mut now = start.clone();
     for _ in 0..300 {
         let mut next: Vec<f64> = start.iter().map(|x| (1.0 - damping) * x).collect();
@@ -302,7 +308,7 @@ proptest! {
         prop_assert!((full.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         let mass: f64 = pushed.best.iter().map(|(_, rank)| rank).sum();
         prop_assert!((mass - 1.0).abs() < 1e-9, "{mass}");
-        let most = edges.iter().map(|(_, weight, members)| f64::from(*weight) * members.len() as f64).sum::<f64>();
+        let most = edges.iter().map(|(_, weight, members)| f64::from(*weight) * f64::from(u8::try_from(members.len()).expect("few"))).sum::<f64>();
         let mut apart = 0.0;
         for (object, rank) in &pushed.best {
             let off = (rank - rank_of[object]).abs();

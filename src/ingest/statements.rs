@@ -107,17 +107,16 @@ pub fn import_statements(database: &Database, input: impl Read, name: &str) -> R
             own.push(statement);
             continue;
         };
-        let id = match known.get(key) {
-            Some(id) => *id,
-            None => {
-                let id = snapshot.document_by_key(key)?.map(|info| info.id);
-                if id.is_none() {
-                    let message = format!("there is no document {key:?}; its statements get leaves of their own");
-                    done.report.warn(statement.line, message);
-                }
-                known.insert(key.clone(), id);
-                id
+        let id = if let Some(id) = known.get(key) {
+            *id
+        } else {
+            let id = snapshot.document_by_key(key)?.map(|info| info.id);
+            if id.is_none() {
+                let message = format!("there is no document {key:?}; its statements get leaves of their own");
+                done.report.warn(statement.line, message);
             }
+            known.insert(key.clone(), id);
+            id
         };
         match id {
             Some(id) => by_document.entry(id).or_default().push(statement),
@@ -135,13 +134,13 @@ pub fn import_statements(database: &Database, input: impl Read, name: &str) -> R
         for statement in statements {
             let mut support = Vec::new();
             for leaf in &statement.leaves {
-                match leaves.get(leaf.as_str()) {
-                    Some(index) => support.push(*index),
-                    None => {
-                        let key = &document.key;
-                        let message = format!("document {key:?} has no leaf {leaf:?}; the document stands for it");
-                        done.report.warn(statement.line, message);
-                    }
+                if let Some(index) = leaves.get(leaf.as_str()) {
+                    support.push(*index);
+                } else {
+                    let key = &document.key;
+                    let message =
+                        format!("document {key:?} has no leaf {leaf:?}; the document stands for it");
+                    done.report.warn(statement.line, message);
                 }
             }
             statement.what.add_to(&mut patch, &support);
@@ -239,7 +238,9 @@ fn lines(input: &mut dyn BufRead, name: &str, report: &mut Report) -> Result<Vec
             Ok(statement) => statements.push(statement),
             Err(why) => odd.push(format!("{why}; left out")),
         }
-        odd.into_iter().for_each(|message| report.warn(line, message));
+        for message in odd {
+            report.warn(line, message);
+        }
         report.passages += 1;
     }
     Ok(statements)
@@ -258,9 +259,10 @@ impl Statement {
         let mut fields = match value {
             Value::Object(fields) => fields,
             Value::Array(list) => {
-                let [subject, relation, object]: [Value; 3] = list
-                    .try_into()
-                    .map_err(|list: Vec<Value>| format!("a list of {}, not of subject, relation, object", list.len()))?;
+                let [subject, relation, object]: [Value; 3] =
+                    list.try_into().map_err(|list: Vec<Value>| {
+                        format!("a list of {}, not of subject, relation, object", list.len())
+                    })?;
                 let named = [("subject", subject), ("relation", relation), ("object", object)];
                 named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
             }
@@ -287,7 +289,8 @@ impl Statement {
                 ("object".to_owned(), object, kind("object_kind")),
             ]
         } else {
-            let name = ["entity", "name"].map(|name| scalar(fields.remove(name))).into_iter().flatten().next();
+            let name =
+                ["entity", "name"].map(|name| scalar(fields.remove(name))).into_iter().flatten().next();
             let name = name.ok_or("no subject, no members and no entity")?;
             let entity = entity(name, kind, &mut fields, odd)?;
             let sentence = entity_sentence(&entity);
@@ -381,13 +384,11 @@ fn weight(value: Option<Value>, odd: &mut Vec<String>) -> f32 {
     let Some(value) = value.filter(|value| !value.is_null()) else { return 1.0 };
     let number = value.as_f64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
     #[expect(clippy::cast_possible_truncation, reason = "a weight is an f32")]
-    match number.map(|number| number as f32).filter(|number| *number >= 0.0 && number.is_finite()) {
-        Some(number) => number,
-        None => {
-            odd.push(format!("the weight {value} is no number from 0; it counts 1"));
-            1.0
-        }
-    }
+    let number = number.map(|number| number as f32).filter(|number| *number >= 0.0 && number.is_finite());
+    number.unwrap_or_else(|| {
+        odd.push(format!("the weight {value} is no number from 0; it counts 1"));
+        1.0
+    })
 }
 
 fn checked(what: &str, text: &str, limit: usize) -> Result<(), String> {
@@ -408,17 +409,15 @@ fn scalar(value: Option<Value>) -> Option<String> {
 }
 
 fn entity_sentence(entity: &EntityDraft) -> String {
-    let mut text = entity.name.clone();
+    let mut parts = vec![entity.name.clone()];
     if !entity.kind.is_empty() {
-        text.push_str(&format!(" ({})", entity.kind));
+        parts.push(format!(" ({})", entity.kind));
     }
     if !entity.aliases.is_empty() {
-        text.push_str(&format!(", also {}", entity.aliases.join(", ")));
+        parts.push(format!(", also {}", entity.aliases.join(", ")));
     }
-    for (key, values) in &entity.attributes {
-        text.push_str(&format!("; {key}: {}", values.join(", ")));
-    }
-    collapse(&text)
+    parts.extend(entity.attributes.iter().map(|(key, values)| format!("; {key}: {}", values.join(", "))));
+    collapse(&parts.concat())
 }
 
 fn relation_sentence(edge: &HyperedgeDraft) -> String {

@@ -111,7 +111,8 @@ mod tests {
     /// Target and weight of each link, by leaf.
     fn links(document: &Document) -> Vec<(String, u32, f32)> {
         let told = wiki_links(document).hyperedges.into_iter().map(|edge| {
-            let Some(Target::Entity(name, _)) = edge.members.last().map(|member| member.target.clone()) else {
+            let Some(Target::Entity(name, _)) = edge.members.last().map(|member| member.target.clone())
+            else {
                 panic!("a link leads to a page")
             };
             (name, edge.support[0], edge.weight)
@@ -121,24 +122,32 @@ mod tests {
 
     #[test]
     fn links_meet_their_pages_by_name() {
-        let text = "See [[notes/Reactor.md|the reactor]], [[Reactor]] and [[Reactor#Pumps]]. ![[Plan^b1]] [[#Here]]";
-        let document = page("wiki/Home.md", &[(NodeKind::Text, text), (NodeKind::Table, "| [[Reactor\\|r]] |")]);
+        let text =
+            "See [[notes/Reactor.md|the reactor]], [[Reactor]] and [[Reactor#Pumps]]. ![[Plan^b1]] [[#Here]]";
+        let document =
+            page("wiki/Home.md", &[(NodeKind::Text, text), (NodeKind::Table, "| [[Reactor\\|r]] |")]);
 
         let found = links(&document);
 
         let wanted = [("Home", 1, 1.0), ("Plan", 1, 1.0), ("Reactor", 1, 3.0), ("Reactor", 2, 1.0)];
         assert_eq!(found, wanted.map(|(name, leaf, weight)| (name.to_owned(), leaf, weight)));
         let patch = wiki_links(&document);
-        assert_eq!((patch.entities[0].name.as_str(), &patch.entities[0].aliases[..]), ("Home", &["The title".into()][..]));
+        assert_eq!(
+            (patch.entities[0].name.as_str(), &patch.entities[0].aliases[..]),
+            ("Home", &["The title".into()][..])
+        );
         let reactor = patch.entities.iter().find(|entity| entity.name == "Reactor").expect("it is linked");
         assert_eq!(reactor.aliases, ["the reactor", "r"]);
     }
 
     #[test]
     fn what_is_no_link_is_text() {
-        for text in ["[[open", "[[a\nb]]", "[[ ]] [[|x]]", "a]] b", "[[", &format!("[[{}]]", "x".repeat(2_000)), ""] {
+        for text in
+            ["[[open", "[[a\nb]]", "[[ ]] [[|x]]", "a]] b", "[[", &format!("[[{}]]", "x".repeat(2_000)), ""]
+        {
             let document = page("", &[(NodeKind::Text, text)]);
-            let found: Vec<_> = links(&document).into_iter().filter(|(name, ..)| name != "The title").collect();
+            let found: Vec<_> =
+                links(&document).into_iter().filter(|(name, ..)| name != "The title").collect();
             assert_eq!(found, [], "{text:?}");
         }
         assert_eq!(links(&page("a.md", &[(NodeKind::Example, "[[b]]")])), []);
