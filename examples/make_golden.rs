@@ -82,13 +82,14 @@ const EMOJI: &str =
 /// Twice the same file gives twice the same dump.
 type Fill = fn(&Database) -> Result<()>;
 
-const FILES: [(&str, Fill); 6] = [
+const FILES: [(&str, Fill); 7] = [
     ("empty", |_| Ok(())),
     ("one", one),
     ("mixed", mixed),
     ("ledger", ledger),
     ("merged", merged),
     ("graph", graph),
+    ("kinds", kinds),
 ];
 
 fn main() -> Result<()> {
@@ -160,8 +161,8 @@ fn mixed(db: &Database) -> Result<()> {
     })?;
     w.commit()?;
 
-    let chinese =
-        Document { language: Some("zh".into()), ..markdown("大学.md", CHINESE, &options, counter)? };
+    let mut chinese = markdown("大学.md", CHINESE, &options, counter)?;
+    chinese.language = Some("zh".into());
     let emoji = markdown("launch-🚀.md", EMOJI, &options, counter)?;
     let mut w = db.begin_write()?;
     let space = w.open_space("golden", 4, Metric::Cosine, "golden 4")?;
@@ -309,4 +310,44 @@ fn merged(db: &Database) -> Result<()> {
         w.commit()?;
     }
     Ok(())
+}
+
+/// A posting list of each kind over 4,290 leaves in 130 sections, with frequencies that need an escape.
+fn kinds(db: &Database) -> Result<()> {
+    let mut document = Document::new("kinds", "Kinds of lists");
+    let mut section = 0;
+    for leaf in 0_u32..4_290 {
+        if leaf % 33 == 0 {
+            section = u32::try_from(document.nodes.len()).unwrap_or(u32::MAX);
+            let title = "Of each".to_owned();
+            document.nodes.push(Node { title, ..Node::new(Some(0), NodeKind::Section) });
+        }
+        let start = u32::try_from(document.text.len()).unwrap_or(u32::MAX);
+        let more = [
+            (leaf % 10 == 0, " tenth"),
+            (leaf % 33 == 0, " seldom"),
+            (
+                leaf % 500 == 40,
+                " tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth",
+            ),
+            (
+                leaf == 3_880,
+                " often often often often often often often often often often often often often often",
+            ),
+            (
+                leaf % 900 == 7,
+                " each each each each each each each each each each each each each each each each",
+            ),
+        ];
+        document.text.push_str("each");
+        for (_, words) in more.iter().filter(|(has, _)| *has) {
+            document.text.push_str(words);
+        }
+        let span = Span::new(start, u32::try_from(document.text.len()).unwrap_or(u32::MAX));
+        document.text.push('\n');
+        document.nodes.push(Node { span, ..Node::new(Some(section), NodeKind::Text) });
+    }
+    let mut w = db.begin_write()?;
+    w.insert_document(&document)?;
+    w.commit()
 }

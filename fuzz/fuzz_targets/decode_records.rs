@@ -5,7 +5,9 @@ use evdb::format::document::{DOCUMENT, DOCUMENT_KEY, DocumentRecord, ROOT, TEXT,
 use evdb::format::frame::RecordKind;
 use evdb::format::identity::{CATALOGUE, CatalogueEntry, Counters, Identity, META};
 use evdb::format::manifest::{DELETED, MANIFEST, Manifest};
-use evdb::format::text::{PostingList, SEGMENT, SegmentHeader, decode_set};
+use evdb::format::text::{
+    Grouping, Place, PositionList, PostingList, SEGMENT, SegmentHeader, TermEntry, decode_set, take_set_head,
+};
 use evdb::format::tree::TREE;
 use evdb::format::vector::{BLOCK, CONTEXT, VectorBlock};
 use evdb::format::{codec, key};
@@ -23,7 +25,7 @@ fn record<T: codec::Decode<()>>(kind: &RecordKind, payload: &[u8]) {
 fuzz_target!(|data: &[u8]| {
     let Some((kind, payload)) = data.split_first() else { return };
     let one = key::one(1);
-    match kind % 14 {
+    match kind % 16 {
         0 => record::<Identity>(&META, payload),
         1 => record::<Counters>(&META, payload),
         2 => record::<CatalogueEntry>(&CATALOGUE, payload),
@@ -46,8 +48,32 @@ fuzz_target!(|data: &[u8]| {
         10 => drop(DELETED.seal(&one, payload).map(|_| decode_set(payload))),
         11 => {
             let (count, bound) = (u32::from(*payload.first().unwrap_or(&0)) * 3, 1_000);
-            if let Ok(list) = PostingList::parse(payload.get(1..).unwrap_or_default(), count, bound) {
+            let bytes = payload.get(1..).unwrap_or_default();
+            if let Ok(list) = PostingList::parse(bytes, count, bound) {
                 let _ = list.blocks(|_, _| true, |ids, counts| assert_eq!(ids.len(), counts.len()));
+                let _ = (list.find(0), list.find(500), list.find(u32::MAX));
+            }
+        }
+        14 => {
+            let place = Place::of(u64::from_le_bytes(*payload.first_chunk().unwrap_or(&[0; 8])));
+            assert_eq!(place.value().map(Place::of), Some(place));
+            let _ = (TermEntry::take(&mut &*payload), take_set_head(&mut &*payload));
+        }
+        15 => {
+            // A byte of what is asked, then a frequency for each posting, then the positions.
+            let Some((&asked, rest)) = payload.split_first() else { return };
+            let (freqs, bytes) = rest.split_at(rest.len().min(usize::from(asked) * 2));
+            let grouping = if asked % 2 == 0 { Grouping::Blocks } else { Grouping::Buckets };
+            let count = u32::try_from(freqs.len()).unwrap_or_default();
+            if let Ok(positions) = PositionList::parse(bytes, grouping, count, 3 * count) {
+                let (mut walk, mut out) = (positions.walk(), Vec::new());
+                for (ordinal, freq) in (0..).step_by(3).zip(freqs) {
+                    if walk.next(ordinal, u32::from(*freq), &mut out).is_err() {
+                        return;
+                    }
+                    assert!(out.is_sorted() && out.len() == usize::from(*freq));
+                }
+                let _ = walk.finish();
             }
         }
         12 => {

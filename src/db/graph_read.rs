@@ -8,7 +8,6 @@ use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 
 use super::graph_segments;
-use super::read::DocumentInfo;
 use super::read::ReadTransaction;
 use crate::error::Error;
 use crate::error::ErrorKind;
@@ -280,7 +279,7 @@ impl ReadTransaction {
         self.for_each_entity(|entity| {
             let mut terms = Vec::new();
             for name in std::iter::once(&entity.name).chain(&entity.aliases) {
-                self.analyzer().terms(name, &mut |term| terms.push(term.to_owned()));
+                self.analyzers().body().terms(name, &mut |term| terms.push(term.to_owned()));
             }
             names.add(entity.id, &terms);
             Ok(())
@@ -309,9 +308,13 @@ impl ReadTransaction {
             vector_row: None,
         });
         let nodes = nodes.collect();
-        let text = self.text(id, Span::new(0, info.text_bytes))?;
-        let DocumentInfo { key, title, source, language, attributes, .. } = info;
-        Ok(Document { key, title, source, language, attributes, text, nodes })
+        let mut document = Document::new(info.key, info.title);
+        document.source = info.source;
+        document.language = info.language;
+        document.attributes = info.attributes;
+        document.text = self.text(id, Span::new(0, info.text_bytes))?;
+        document.nodes = nodes;
+        Ok(document)
     }
 
     /// A hyperedge with its text.

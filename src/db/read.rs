@@ -23,7 +23,7 @@ use crate::format::{codec, key};
 use crate::ids::{DocumentId, NodeId, NodeRange, SegmentId, SpaceId, Span};
 use crate::model::TokenCounter;
 use crate::storage::Snapshot;
-use crate::text::{Analyzer, PartSource, SegmentReader, TextIndex};
+use crate::text::{Analyzers, PartSource, SegmentReader, TextIndex};
 use crate::tree::Tree;
 use crate::vector::{BlockSource, ContextNorms, Flat, SpaceRecord};
 
@@ -237,8 +237,8 @@ impl ReadTransaction {
 
     /// What turns text into the terms of this file.
     #[must_use]
-    pub fn analyzer(&self) -> &Analyzer {
-        &self.shared.analyzer
+    pub fn analyzers(&self) -> &Analyzers {
+        &self.shared.analyzers
     }
 
     fn record(&self, document: DocumentId) -> Result<DocumentRecord> {

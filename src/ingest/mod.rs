@@ -44,6 +44,7 @@ mod load;
 mod markdown;
 mod options;
 mod outline;
+mod parallel;
 mod path;
 mod plain;
 mod sentence;
@@ -80,13 +81,14 @@ pub use wiki::wiki_links;
 
 use crate::error::Result;
 use crate::model::TokenCounter;
+use crate::tree::Counted;
 use crate::tree::Document;
 use crate::tree::Node;
 
-/// Gives a document its tree: the last step of every importer.
+/// Gives a document its tree, as an outline finished it: the last step of every importer.
 fn finish(
     document: &mut Document,
-    mut nodes: Vec<Node>,
+    (mut nodes, counted): (Vec<Node>, Counted),
     options: &Options,
     counter: &dyn TokenCounter,
 ) -> Result<()> {
@@ -94,6 +96,7 @@ fn finish(
         root.title.clone_from(&document.title);
     }
     document.nodes = nodes;
+    document.counted = counted;
     if options.balance {
         return balance(document, counter, None);
     }

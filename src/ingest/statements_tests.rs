@@ -63,7 +63,7 @@ fn statements_of_no_document_get_leaves_of_their_own_and_are_found_by_words() {
     assert_eq!(done.report.warnings[0].line, 2);
     assert_eq!((again.counts, again.own_leaves), (GraphCounts::default(), 2));
     let read = database.begin_read().expect("a state");
-    let terms = read.analyzer().distinct_terms("capital of Portugal");
+    let terms = read.analyzers().distinct_terms("capital of Portugal");
     let hit = read.text_index().search(&terms, None, 1).expect("sound")[0];
     assert_eq!(read.document_of(hit.node).expect("it is there").key, "facts.jsonl");
     assert!(read.verify(crate::db::VerifyOptions::default()).expect("it is read").is_clean());

@@ -49,7 +49,7 @@ pub fn find_entities(
         EntityQuery::Key(name, None) => Ok(equal(read.entities_by_name(name, true, limit)?)),
         EntityQuery::Prefix(start) => Ok(equal(read.entities_by_name(start, false, limit)?)),
         EntityQuery::Text(text) => {
-            let terms = read.analyzer().distinct_terms(text);
+            let terms = read.analyzers().distinct_terms(text);
             Ok(read.entity_names()?.search(&terms, limit))
         }
         EntityQuery::Vector(space, vector) => {

@@ -203,17 +203,24 @@ pub struct AnalyzerArgs {
     /// Keep words as they are, without stemming
     #[arg(long, help_heading = "Settings of the file")]
     pub no_stem: bool,
-    /// Index frequent words such as "the" too
+    /// Index frequent words such as "the" too; languages with a list of them: da de en es fi fr hu it nl no
+    /// pt ru sv
     #[arg(long, help_heading = "Settings of the file")]
     pub no_stop: bool,
     /// Tell letters with accents from those without
-    #[arg(long, help_heading = "Settings of the file")]
+    #[arg(long, visible_alias = "keep-accents", help_heading = "Settings of the file")]
     pub no_fold: bool,
     /// Index Chinese, Japanese, Thai in whole runs instead of pairs of characters
     #[arg(long, help_heading = "Settings of the file")]
     pub no_bigrams: bool,
+    /// Index the words of Chinese besides its pairs of characters: zh (if evdb was built with it)
+    #[arg(long, value_name = "NAME", conflicts_with = "no_bigrams", help_heading = "Settings of the file")]
+    pub segmenter: Option<String>,
+    /// What is different for the titles of documents and sections, such as no-stem,language=en
+    #[arg(long, value_name = "CHANGES", value_delimiter = ',', help_heading = "Settings of the file")]
+    pub titles: Vec<String>,
     /// Only lower case, nothing else: for comparisons
-    #[arg(long, conflicts_with_all = ["language", "no_stem", "no_stop", "no_fold", "no_bigrams"], help_heading = "Settings of the file")]
+    #[arg(long, conflicts_with_all = ["language", "no_stem", "no_stop", "no_fold", "no_bigrams", "segmenter", "titles"], help_heading = "Settings of the file")]
     pub plain: bool,
 }
 
