@@ -2,8 +2,6 @@ use super::*;
 use crate::graph::Object;
 use crate::ingest::Options;
 use crate::ingest::jsonl;
-use crate::query::EntityQuery;
-use crate::query::find_entities;
 
 const PASSAGES: &str = r#"{"doc":"atlas","id":"a1","title":"Atlas","text":"Ulaanbaatar is the capital of Mongolia."}
 {"doc":"atlas","id":"a2","title":"Atlas","text":"Mongolia borders China and Russia."}
@@ -48,7 +46,8 @@ fn triples_and_relations_rest_on_the_leaves_they_name() {
     assert_eq!(info.attributes["area"], ["1.5M km2", "1566000"]);
     let border = graph.incident(Object::Entity(mongolia)).next().expect("a border");
     assert_eq!((graph.weight(border), graph.supports(border).len()), (2.0, 2));
-    assert_eq!(find_entities(&read, EntityQuery::Text("uls mongol"), 9).expect("sound")[0].0, mongolia);
+    let terms = read.analyzers().distinct_terms("uls mongol");
+    assert_eq!(read.entity_names().expect("sound").search(&terms, 9)[0].0, mongolia);
 }
 
 #[test]
