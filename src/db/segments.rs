@@ -17,7 +17,7 @@ use crate::format::text::{CHUNK_BYTES, PART, SEGMENT, SegmentHeader};
 use crate::format::{codec, key};
 use crate::ids::SegmentId;
 use crate::storage::{Batch, Snapshot};
-use crate::text::{PartSink, PartSource, SegmentReader, merge};
+use crate::text::{PartSink, PartSource, ReadList, SegmentReader, merge};
 
 /// What of a segment is kept decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,13 +78,7 @@ impl PartSource for SnapshotChunks {
         Ok(chunk)
     }
 
-    fn list(
-        &self,
-        segment: SegmentId,
-        part: u8,
-        offset: u64,
-        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
-    ) -> Result<Arc<[u8]>> {
+    fn list(&self, segment: SegmentId, part: u8, offset: u64, read: &mut ReadList<'_>) -> Result<Arc<[u8]>> {
         let id = Kept::List(segment.0, part, offset);
         if let Some(list) = self.cache.get(&id) {
             return Ok(list);
@@ -104,23 +98,20 @@ impl PartSource for PassingChunks<'_> {
         kept.map_or_else(|| self.0.read(segment, part, index), Ok)
     }
 
-    fn list(
-        &self,
-        _: SegmentId,
-        _: u8,
-        _: u64,
-        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
-    ) -> Result<Arc<[u8]>> {
+    fn list(&self, _: SegmentId, _: u8, _: u64, read: &mut ReadList<'_>) -> Result<Arc<[u8]>> {
         read(self)
     }
 }
+
+type NumberedChunk = (u32, Arc<[u8]>);
 
 /// Chunks of a write transaction and of what it has spilled. A merge reads each part from front to back, so the
 /// last chunk of each segment and part is at hand.
 struct CommitChunks<'a> {
     batch: &'a Batch,
     spilled: SpilledChunks<'a>,
-    last: Mutex<BTreeMap<(u32, u8), (u32, Arc<[u8]>)>>,
+    /// By segment and part: the number of the chunk, and the chunk.
+    last: Mutex<BTreeMap<(u32, u8), NumberedChunk>>,
 }
 
 impl PartSource for CommitChunks<'_> {
@@ -142,13 +133,7 @@ impl PartSource for CommitChunks<'_> {
         Ok(chunk)
     }
 
-    fn list(
-        &self,
-        _: SegmentId,
-        _: u8,
-        _: u64,
-        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
-    ) -> Result<Arc<[u8]>> {
+    fn list(&self, _: SegmentId, _: u8, _: u64, read: &mut ReadList<'_>) -> Result<Arc<[u8]>> {
         read(self)
     }
 }

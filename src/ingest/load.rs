@@ -280,13 +280,12 @@ impl<'a> Loader<'a> {
         let given = self.vectors.as_ref();
         let balanced = self.options.balance;
         in_parallel(&mut jobs, self.threads, |job| job.balance(database, balanced, given))?;
-        let mut transaction = match self.transaction.take() {
-            Some(transaction) => transaction,
-            None => {
-                let mut transaction = database.begin_write()?;
-                transaction.set_threads(self.threads)?;
-                transaction
-            }
+        let mut transaction = if let Some(transaction) = self.transaction.take() {
+            transaction
+        } else {
+            let mut transaction = database.begin_write()?;
+            transaction.set_threads(self.threads)?;
+            transaction
         };
         let read = jobs.len();
         let mut changed = Vec::with_capacity(read);

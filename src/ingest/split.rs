@@ -176,7 +176,7 @@ impl Splitter<'_> {
             let line = range.start + line.start..range.start + line.end;
             match self.count(&line) {
                 Some(tokens) if tokens <= self.max => {
-                    parts.push(Piece { range: line, tokens, is_sum: false })
+                    parts.push(Piece { range: line, tokens, is_sum: false });
                 }
                 _ => self.cut_words(line, &mut parts),
             }

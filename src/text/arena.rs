@@ -66,8 +66,11 @@ impl Arena {
     /// Puts the bytes of `list` into `out`, in place of what it had.
     pub fn read(&self, list: &List, out: &mut Vec<u8>) {
         out.clear();
+        if list.end == 0 {
+            return;
+        }
         let (mut start, mut level) = (list.first, 0);
-        while list.end > 0 {
+        loop {
             // Slices are at most 2 KiB, and no slice reaches 2^32.
             let end = start + u32::try_from(slice_bytes(level) - LINK_BYTES).unwrap_or(0);
             let last = end == list.end;

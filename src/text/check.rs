@@ -6,9 +6,9 @@ use fst::Streamer;
 
 use super::assemble::Occurrences;
 use super::reader::In;
-use super::reader::PartSource;
 use super::reader::SegmentReader;
 use super::reader::TermPostings;
+use super::source::PartSource;
 use crate::error::Result;
 use crate::format::text::BUCKET_ORDINALS;
 use crate::format::text::Damage;
@@ -48,7 +48,7 @@ impl SegmentReader {
                     return Err(self.wrong(Part::Postings, value >> 1, "full_count", &why));
                 }
                 self.check_bounds(&postings, &body.postings)?;
-                if let Some((end, positions)) = self.extent(&postings) {
+                if let Some((end, positions)) = Self::extent(&postings) {
                     ends.entry(self, value >> 1..end)?;
                     ends.positions(self, positions)?;
                 }

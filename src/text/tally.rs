@@ -97,11 +97,15 @@ impl Tally {
         for posting in heading {
             let range = self.inner_leaves.get(posting.ordinal as usize).copied().unwrap_or_default();
             let (before, after) = rest.split_at(rest.partition_point(|leaf| leaf.ordinal < range.0));
-            before.iter().for_each(|leaf| count.leaf(leaf.ordinal));
+            for leaf in before {
+                count.leaf(leaf.ordinal);
+            }
             rest = after;
             count.range(range);
         }
-        rest.iter().for_each(|leaf| count.leaf(leaf.ordinal));
+        for leaf in rest {
+            count.leaf(leaf.ordinal);
+        }
         count.leaves
     }
 

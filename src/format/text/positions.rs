@@ -6,8 +6,9 @@ use super::Damage;
 use super::Decoded;
 use super::Posting;
 
-const BLOCK_POSTINGS: u32 = BLOCK as u32;
-const BUCKET: u32 = BUCKET_ORDINALS as u32;
+const BLOCK_POSTINGS: u32 = 128;
+const BUCKET: u32 = 256;
+const _: () = assert!(BLOCK_POSTINGS as usize == BLOCK && BUCKET as usize == BUCKET_ORDINALS);
 
 /// How the postings of a list are put into groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -103,7 +103,10 @@ proptest! {
         let alive = Live::of(&readers[0], &deleted);
 
         let expected: RoaringBitmap = live(&nodes, &deleted).iter().map(|node| node.at.node.0).collect();
-        let Some(alive) = alive else { return Ok(prop_assert_eq!(expected.len() as usize, nodes.len())) };
+        let Some(alive) = alive else {
+            prop_assert_eq!(expected.len(), nodes.len() as u64);
+            return Ok(());
+        };
         for (at, leaf) in (0..).zip(readers[0].leaves()) {
             prop_assert_eq!(alive.has_leaf(at), expected.contains(leaf.node));
         }

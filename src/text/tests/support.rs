@@ -13,6 +13,7 @@ use crate::ids::NodeRange;
 use crate::ids::SegmentId;
 use crate::text::NodeTerms;
 use crate::text::PartSource;
+use crate::text::ReadList;
 use crate::text::SegmentBuilder;
 use crate::text::SegmentParts;
 use crate::text::SegmentReader;
@@ -87,13 +88,7 @@ impl PartSource for Memory {
         found.ok_or_else(|| Error::not_found(format!("chunk {segment}, {part}, {index}")))
     }
 
-    fn list(
-        &self,
-        _: SegmentId,
-        _: u8,
-        _: u64,
-        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
-    ) -> Result<Arc<[u8]>> {
+    fn list(&self, _: SegmentId, _: u8, _: u64, read: &mut ReadList<'_>) -> Result<Arc<[u8]>> {
         read(self)
     }
 }

@@ -6,6 +6,10 @@ use super::segment::BUCKETS;
 use super::segment::Segment;
 use super::segment::WINDOW;
 use super::segment::Window;
+use super::sparse::Sparse;
+use super::sparse::gallop;
+use super::sparse::row_of;
+use super::sparse::unpack;
 use crate::error::Error;
 use crate::error::Result;
 use crate::format::text::Bounds;
@@ -32,15 +36,6 @@ pub struct Run {
     pub start: u32,
     pub end: u32,
     pub freq: u32,
-}
-
-/// Postings unpacked: ordinals, and their frequencies up to 15 as bytes.
-#[derive(Debug, Default)]
-pub struct Sparse {
-    ids: Vec<u32>,
-    rows: Vec<u8>,
-    /// The postings with a frequency from 15 on, ascending.
-    high: Vec<(u32, u32)>,
 }
 
 #[derive(Debug)]
@@ -295,6 +290,46 @@ impl<'a> List<'a> {
         out.truncate(from + kept);
     }
 
+    /// Puts every posting within the window that is worth the bar of its bucket behind `out`, in order; `false`
+    /// if this kind of list is better added up.
+    pub fn gather(
+        &self,
+        window: &Window<'_>,
+        values: &Values,
+        bars: &[u16; BUCKETS],
+        rows: &mut Vec<u8>,
+        out: &mut Vec<Candidate>,
+    ) -> bool {
+        let Source::Bucket(list) = &self.source else { return false };
+        let from = out.len();
+        out.resize(from + self.span.len(), Candidate::default());
+        let slots = &mut out[from..];
+        let mut kept = 0;
+        let mut low = list.low().get(self.span.clone()).unwrap_or_default();
+        let mut rows = unpack_nibbles(list.nibbles(), &self.span, rows);
+        let first = (window.base / 256) as usize;
+        let mut before = self.span.start;
+        let places = (window.base..).step_by(256).zip(bars).zip(window.classes.as_chunks::<256>().0);
+        for (bucket, ((base, bar), classes)) in places.take(window.buckets()).enumerate() {
+            let next = list.offset(first + bucket + 1) as usize;
+            let (Some((own, rest)), Some((own_rows, rest_rows))) =
+                (low.split_at_checked(next - before), rows.split_at_checked(next - before))
+            else {
+                break;
+            };
+            for (byte, row) in own.iter().zip(own_rows) {
+                let bound = value(values, *row, classes[usize::from(*byte)]);
+                if let Some(slot) = slots.get_mut(kept) {
+                    *slot = Candidate { ordinal: base | u32::from(*byte), bound };
+                }
+                kept += usize::from(bound >= *bar);
+            }
+            (low, rows, before) = (rest, rest_rows, next);
+        }
+        out.truncate(from + kept);
+        true
+    }
+
     /// Adds to `reach` what the list can add at most to a leaf of each bucket of the window.
     pub fn add_reach(&self, window: &Window<'_>, reach: &mut [u32; BUCKETS]) {
         let buckets = &mut reach[..window.buckets()];
@@ -467,24 +502,6 @@ fn blamed(origin: Option<Origin<'_>>, damage: Damage) -> Error {
     )
 }
 
-fn unpack(list: &PostingList<'_>) -> std::result::Result<Sparse, Damage> {
-    let mut sparse = Sparse::default();
-    sparse.ids.reserve(list.count() as usize);
-    sparse.rows.reserve(list.count() as usize);
-    list.blocks(
-        |_, _| true,
-        |ids, freqs| {
-            sparse.ids.extend_from_slice(ids);
-            sparse.rows.extend(freqs.iter().map(|freq| row_of(*freq)));
-            if freqs.iter().fold(0, |most, freq| *freq.max(&most)) >= TOP_FREQ {
-                let high = ids.iter().copied().zip(freqs.iter().copied());
-                sparse.high.extend(high.filter(|(_, freq)| *freq >= TOP_FREQ));
-            }
-        },
-    )?;
-    Ok(sparse)
-}
-
 /// The nibbles of the postings `span`, as bytes, which lie in `rows`.
 fn unpack_nibbles<'r>(nibbles: &[u8], span: &Range<usize>, rows: &'r mut Vec<u8>) -> &'r [u8] {
     let bytes = nibbles.get(span.start / 2..span.end.div_ceil(2)).unwrap_or_default();
@@ -493,17 +510,6 @@ fn unpack_nibbles<'r>(nibbles: &[u8], span: &Range<usize>, rows: &'r mut Vec<u8>
         (*low, *high) = (byte & 15, byte >> 4);
     }
     rows.get(span.start % 2..).unwrap_or_default()
-}
-
-/// How many of `ids`, which ascend, are below `end`; fast if few are.
-fn gallop(ids: &[u32], end: u32) -> usize {
-    let mut step = 8;
-    while ids.get(step).is_some_and(|id| *id < end) {
-        step *= 2;
-    }
-    let from = if step == 8 { 0 } else { step / 2 };
-    let near = ids.get(from..ids.len().min(step + 1)).unwrap_or_default();
-    from + near.partition_point(|id| *id < end)
 }
 
 #[inline]
@@ -517,11 +523,6 @@ fn value(values: &Values, row: u8, class: u8) -> u16 {
     values[(usize::from(row & 15) << 8 | usize::from(class)) % VALUES]
 }
 
-fn row_of(freq: u32) -> u8 {
-    let [row, ..] = freq.min(TOP_FREQ).to_le_bytes();
-    row
-}
-
 #[inline]
 fn retain(candidates: &mut Vec<Candidate>, need: u16, must: bool, mut value: impl FnMut(u32) -> u16) {
     let mut kept = 0;
@@ -530,7 +531,8 @@ fn retain(candidates: &mut Vec<Candidate>, need: u16, must: bool, mut value: imp
         let more = value(ordinal);
         let bound = bound.saturating_add(more);
         candidates[kept] = Candidate { ordinal, bound };
-        kept += usize::from((bound >= need) & (!must | (more > 0)));
+        // Both are numbers: no branch on the outcome.
+        kept += usize::from(bound >= need) & usize::from(!must || more > 0);
     }
     candidates.truncate(kept);
 }

@@ -22,8 +22,10 @@ mod best;
 mod list;
 mod options;
 mod plan;
+mod room;
 mod score;
 mod segment;
+mod sparse;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +37,7 @@ pub use options::FieldWeights;
 pub use options::MAX_TERMS;
 pub use options::SearchOptions;
 pub use options::WeightedTerm;
+pub(super) use plan::BATCH;
 pub(super) use plan::Order;
 pub(super) use plan::Plan;
 pub(super) use plan::Share;

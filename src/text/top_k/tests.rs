@@ -14,6 +14,7 @@ use super::score::Formula;
 use super::segment::Segment;
 use super::*;
 use crate::error::ErrorKind;
+use crate::error::Result;
 use crate::format::text::LeafColumns;
 use crate::format::text::LeafRecord;
 use crate::format::text::Posting;
@@ -21,6 +22,7 @@ use crate::format::text::PostingList;
 use crate::format::text::encode_postings;
 use crate::format::text::length_class;
 use crate::ids::NodeId;
+use crate::ids::NodeRange;
 use crate::kernels::Level;
 use crate::kernels::use_level;
 use crate::text::Bm25;
@@ -221,7 +223,7 @@ impl Case<'_> {
         (0..self.boosts.len()).map(df).collect()
     }
 
-    fn search(&self, all: bool) -> Result<Vec<Scored>, crate::Error> {
+    fn search(&self, all: bool) -> Result<Vec<Scored>> {
         let formula = self.formula();
         let weights = self.options.weights;
         let is_full = weights == FieldWeights::default();
@@ -276,7 +278,7 @@ impl Case<'_> {
     }
 
     /// Both searches, on every level, against scoring every leaf.
-    fn check(&self) -> Result<(), TestCaseError> {
+    fn check(&self) -> std::result::Result<(), TestCaseError> {
         let every = self.every();
         let any = every.iter().filter(|(scored, _)| scored.score > 0.0).map(|(scored, _)| *scored);
         let any: Vec<Scored> = any.take(self.options.limit).collect();
@@ -341,8 +343,8 @@ proptest! {
         }
         let boosts = spreads.iter().map(|_| if is_boosted { [0.5, 1.0, 3.0][dice.below(3) as usize] } else { 1.0 });
         let boosts = boosts.collect();
-        let range = range.map(|(first, more)| crate::NodeRange::new(NodeId(first), NodeId(first + more)));
-        let options = SearchOptions { limit, weights, bm25, range, ..SearchOptions::default() };
+        let range = range.map(|(first, more)| NodeRange::new(NodeId(first), NodeId(first + more)));
+        let options = SearchOptions { range, limit, bm25, weights, ..SearchOptions::default() };
 
         Case { worlds: &worlds, options, boosts }.check()?;
     }
