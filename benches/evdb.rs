@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use evdb::format::graph::{MemberRecord, Support};
+use evdb::graph::{Expand, Graph, GraphRows, Object, PageRank, Precision, WalkOn};
 use evdb::ingest::{Loader, SpaceEmbedder};
 use evdb::methods::bear::{Bear, Request};
 use evdb::model::{Embedder, TokenCounter};
@@ -23,7 +25,7 @@ use evdb::text::{
 use evdb::tree::expansion::Expansion;
 use evdb::tree::{Node, NodeKind};
 use evdb::vector::Metric;
-use evdb::{Budget, Database, Document, NodeId, SegmentId, Span};
+use evdb::{Budget, Database, Document, EntityId, NodeId, SegmentId, Span};
 
 const QUESTION: &str = "How long is the border between Poland and Ukraine, and what do they trade?";
 
@@ -338,8 +340,56 @@ fn bench_append(c: &mut Criterion) {
     });
 }
 
+/// A graph of 300,000 entities and as many hyperedges of two members: each new entity joins one that is met by
+/// following a random member of a random hyperedge, so that degrees follow a power law.
+fn power_law() -> Graph {
+    const ENTITIES: u32 = 300_000;
+    let mut state = 1_u64;
+    let mut below = |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((state >> 33) % bound as u64).expect("below a usize")
+    };
+    let mut rows = GraphRows::default();
+    let mut ends: Vec<u32> = vec![1];
+    for id in 1..=ENTITIES {
+        let other = if id == 1 { 2 } else { ends[below(ends.len())] };
+        ends.extend([id, other]);
+        rows.add_edge(id, 1, &[id, other].map(|target| MemberRecord { role: 2, is_node: false, target }));
+        rows.add_support(Support { object: id, node: id, weight: 1.0 });
+        rows.add_mention(Support { object: id, node: id, weight: 1.0 });
+    }
+    let names = [(1, "relation".to_owned()), (2, String::new())].into();
+    Graph::new(&rows.finish(&roaring::RoaringBitmap::new()), names).expect("sound rows")
+}
+
+/// Ranks and neighbourhoods from ten seeds.
+fn bench_graph(c: &mut Criterion) {
+    let graph = power_law();
+    let seeds: Vec<(Object, f64)> =
+        (0..10_u32).map(|at| (Object::Entity(EntityId(1_000 + 29_989 * at)), 1.0)).collect();
+    let anchors: Vec<Object> = seeds.iter().map(|(object, _)| *object).collect();
+    let mut group = c.benchmark_group("graph");
+    for (on, name) in [(WalkOn::Members, "members"), (WalkOn::Incidence, "incidence")] {
+        let exact = PageRank { on, ..PageRank::default() };
+        group.bench_function(format!("page rank, surely the best 20, {name}"), |b| {
+            b.iter(|| exact.run(&graph, black_box(&seeds), 20).expect("sound seeds"));
+        });
+        let full = PageRank { on, precision: Precision::Full(1e-6), ..PageRank::default() };
+        group.sample_size(20).bench_function(format!("page rank, all to 1e-6, {name}"), |b| {
+            b.iter(|| full.run(&graph, black_box(&seeds), 20).expect("sound seeds"));
+        });
+    }
+    let bounds = Expand { hops: 2, ..Expand::default() };
+    group.bench_function("expansion, 2 hops", |b| {
+        b.iter(|| bounds.run(&graph, black_box(&anchors)));
+    });
+    group.sample_size(10).bench_function("from rows to a graph", |b| b.iter(power_law));
+    group.finish();
+}
+
 criterion_group!(
     benches,
+    bench_graph,
     bench_build,
     bench_count,
     bench_text_search,

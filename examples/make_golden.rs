@@ -10,8 +10,9 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evdb::db::DumpOptions;
-use evdb::ingest::{Options, html, jsonl, markdown, plain};
+use evdb::db::{DumpOptions, RowsOf};
+use evdb::graph::{EdgeText, GraphPatch, HyperedgeDraft, Target};
+use evdb::ingest::{Options, html, import_statements, jsonl, markdown, plain, wiki_links};
 use evdb::model::TokenCounter;
 use evdb::providers::token_counter;
 use evdb::tree::{Node, NodeKind};
@@ -81,12 +82,13 @@ const EMOJI: &str =
 /// Twice the same file gives twice the same dump.
 type Fill = fn(&Database) -> Result<()>;
 
-const FILES: [(&str, Fill); 6] = [
+const FILES: [(&str, Fill); 7] = [
     ("empty", |_| Ok(())),
     ("one", one),
     ("mixed", mixed),
     ("ledger", ledger),
     ("merged", merged),
+    ("graph", graph),
     ("kinds", kinds),
 ];
 
@@ -222,6 +224,58 @@ fn ledger(db: &Database) -> Result<()> {
     let mut w = db.begin_write()?;
     w.insert_document(&document)?;
     w.commit()
+}
+
+/// Statements, wiki links and sentences; entities that two documents mention, of which one is removed; a merge of graph
+/// segments; aliases and attributes; hyperedges among nodes.
+fn graph(db: &Database) -> Result<()> {
+    let counter = counter()?;
+    let pages = [
+        ("reactor.md", "# Reactor\n\nIts water comes from the [[Pumps|feed pumps]]. See [[Plan]].\n"),
+        ("pumps.md", "# Pumps\n\nThey feed the [[Reactor#Core]] twice: [[Reactor]].\n"),
+        ("old.md", "# Old\n\nThe [[Reactor]] was \u{201c}painted\u{201d} by [[Ines \u{2013} Okafor]].\n"),
+    ];
+    for (key, text) in pages {
+        let document = markdown(key, text, &Options::default(), counter.as_ref())?;
+        let mut w = db.begin_write()?;
+        let id = w.insert_document(&document)?;
+        w.put_graph(id, &document, &wiki_links(&document))?;
+        w.commit()?;
+    }
+    let facts = "{\"subject\":\"Reactor\",\"subject_kind\":\"page\",\"relation\":\"needs\",\"object\":\"Water\",\"doc\":\"pumps.md\"}\n\
+        {\"members\":[{\"entity\":\"Ana\",\"kind\":\"person\",\"role\":\"watch\"},\"Bo\"],\"kind\":\"shift\",\"text\":\"Ana and Bo.\",\"weight\":0.1}\n\
+        {\"entity\":\"Water\",\"aliases\":[\"H\u{2082}O\",\"\u{6c34}\"],\"attributes\":{\"boils at\":[\"100\",\"373.15 K\"]},\"doc\":\"old.md\"}\n\
+        {\"entity\":\"Water\",\"attributes\":{\"boils at\":100,\"state\":\"liquid\"},\"doc\":\"reactor.md\"}\n";
+    import_statements(db, facts.as_bytes(), "facts.jsonl")?;
+    for part in 0..9 {
+        let document = plain(
+            &format!("log {part}"),
+            "Ana read the gauge. Bo wrote it down.",
+            &Options::default(),
+            counter.as_ref(),
+        )?;
+        let leaf = u32::try_from(document.nodes.len() - 1).unwrap_or(u32::MAX);
+        let sentence = |start, end, name: &str| HyperedgeDraft {
+            text: EdgeText::Span { node: leaf, start, end },
+            ..HyperedgeDraft::new("sentence", "")
+                .member("mention", Target::entity(name, "person"))
+                .member("", Target::Node(leaf))
+                .supported_by(leaf)
+        };
+        let hyperedges = vec![sentence(0, 19, "Ana"), sentence(20, 37, "Bo")];
+        let mut w = db.begin_write()?;
+        let id = w.insert_document(&document)?;
+        w.put_graph(id, &document, &GraphPatch { hyperedges, ..GraphPatch::default() })?;
+        if part == 2 {
+            w.remove_document("old.md")?;
+        }
+        if part == 8 {
+            let space = w.open_object_space("golden", RowsOf::Entities, 3, Metric::Dot, "golden 3")?;
+            w.put_object_vectors(space, &[(1, &[0.5, -8.0, 3.25]), (3, &[1.0, 2.0, 4.0])])?;
+        }
+        w.commit()?;
+    }
+    Ok(())
 }
 
 /// Eight segments become one, without the nodes of a removed document; the dictionary has an indexed node. A space

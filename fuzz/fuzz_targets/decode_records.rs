@@ -3,6 +3,10 @@
 
 use evdb::format::document::{DOCUMENT, DOCUMENT_KEY, DocumentRecord, ROOT, TEXT, decode_text_block};
 use evdb::format::frame::RecordKind;
+use evdb::format::graph::{
+    DocumentPart, ENTITY, EntityRecord, GRAPH_DOCUMENT, GraphCounters, GraphManifest, GraphSegmentEntry, HYPEREDGE,
+    HyperedgeRecord,
+};
 use evdb::format::identity::{CATALOGUE, CatalogueEntry, Counters, Identity, META};
 use evdb::format::manifest::{DELETED, MANIFEST, Manifest};
 use evdb::format::text::{
@@ -11,6 +15,7 @@ use evdb::format::text::{
 use evdb::format::tree::TREE;
 use evdb::format::vector::{BLOCK, CONTEXT, VectorBlock};
 use evdb::format::{codec, key};
+use evdb::graph::{Graph, GraphSegment};
 use evdb::tree::{Claims, Tree};
 use evdb::vector::{ContextNorms, SpaceRecord};
 use evdb::{DocumentId, NodeId, SpaceId};
@@ -25,7 +30,7 @@ fn record<T: codec::Decode<()>>(kind: &RecordKind, payload: &[u8]) {
 fuzz_target!(|data: &[u8]| {
     let Some((kind, payload)) = data.split_first() else { return };
     let one = key::one(1);
-    match kind % 16 {
+    match kind % 18 {
         0 => record::<Identity>(&META, payload),
         1 => record::<Counters>(&META, payload),
         2 => record::<CatalogueEntry>(&CATALOGUE, payload),
@@ -52,6 +57,28 @@ fuzz_target!(|data: &[u8]| {
             if let Ok(list) = PostingList::parse(bytes, count, bound) {
                 let _ = list.blocks(|_, _| true, |ids, counts| assert_eq!(ids.len(), counts.len()));
                 let _ = (list.find(0), list.find(500), list.find(u32::MAX));
+            }
+        }
+        16 => {
+            record::<EntityRecord>(&ENTITY, payload);
+            record::<HyperedgeRecord>(&HYPEREDGE, payload);
+            record::<DocumentPart>(&GRAPH_DOCUMENT, payload);
+            record::<GraphManifest>(&MANIFEST, payload);
+            record::<GraphCounters>(&META, payload);
+        }
+        17 => {
+            // A byte for each number of the manifest, then the parts, one after the other.
+            let Some((head, mut rest)) = payload.split_first_chunk::<7>() else { return };
+            let [first_node, last_node, hyperedges, members, supports, entities, mentions] = head.map(u32::from);
+            let entry =
+                GraphSegmentEntry { segment: 1, first_node, last_node, hyperedges, members, supports, entities, mentions };
+            let mut parts = entry.parts().into_iter().map(|(_, rows, size)| {
+                let (own, after) = rest.split_at(rest.len().min(rows as usize * size));
+                rest = after;
+                own.to_vec()
+            });
+            if let Ok(segment) = GraphSegment::decode(&entry, |_| Ok(parts.next().unwrap_or_default())) {
+                let _ = Graph::new(&segment, std::collections::BTreeMap::new());
             }
         }
         14 => {

@@ -2,7 +2,7 @@
 //!
 //! # Promises
 //!
-//! * **One file, one transaction.** Documents, trees, texts, the text index and vectors change together or not
+//! * **One file, one transaction.** Documents, trees, texts, the text index, vectors and the graph change together or not
 //!   at all; a crash at any write leaves the last committed state.
 //! * **Snapshots.** A [`ReadTransaction`] sees one committed state for as long as it lives. Any number of
 //!   readers beside one writer.
@@ -22,6 +22,11 @@
 
 mod database;
 mod dump;
+mod graph;
+mod graph_check;
+mod graph_read;
+mod graph_segments;
+mod graph_vectors;
 mod indexing;
 mod prepared;
 mod read;
@@ -35,8 +40,12 @@ mod write;
 
 pub use database::{Builder, Database};
 pub use dump::DumpOptions;
+pub use graph_read::EntityInfo;
+pub use graph_read::HyperedgeInfo;
+pub use graph_vectors::RowsOf;
 pub use prepared::PreparedDocument;
 pub use read::{DocumentInfo, Norms, ReadTransaction, Roots, VectorSpace};
+pub use stats::GraphStats;
 pub use stats::Stats;
 pub(crate) use texts::content_hash;
 pub use verify::{Verification, VerifyOptions};

@@ -9,6 +9,8 @@ use quick_cache::sync::Cache;
 use roaring::RoaringBitmap;
 
 use super::database::Shared;
+use super::graph_read::GraphState;
+use super::graph_read::LastGraph;
 use super::segments::{self, ChunkCache, SnapshotChunks};
 use super::texts;
 use super::write::read_deleted;
@@ -33,6 +35,7 @@ pub(super) struct Caches {
     chunks: Arc<ChunkCache>,
     trees: Cache<DocumentId, Arc<Tree>>,
     segments: Mutex<BTreeMap<SegmentId, Arc<SegmentReader>>>,
+    pub(super) graph: Mutex<Option<LastGraph>>,
 }
 
 impl Caches {
@@ -41,6 +44,7 @@ impl Caches {
             chunks: Arc::new(segments::chunk_cache(bytes)),
             trees: Cache::new(CACHED_TREES),
             segments: Mutex::default(),
+            graph: Mutex::default(),
         }
     }
 }
@@ -58,6 +62,7 @@ pub(super) struct State {
     roots: Mutex<Option<Arc<Roots>>>,
     /// Made on first use: the context norms of a space.
     norms: Mutex<BTreeMap<SpaceId, Arc<Norms>>>,
+    pub(super) graph: GraphState,
 }
 
 /// Root of each document, ascending, and the document.
@@ -99,6 +104,7 @@ impl State {
             }
             cached.retain(|id, _| manifest.segments.iter().any(|entry| entry.segment == id.0));
         }
+        let graph = GraphState::open(&snapshot)?;
         let mut spaces = Vec::new();
         snapshot.scan_raw(SPACE.table, &[], |key, value| {
             let id =
@@ -123,6 +129,7 @@ impl State {
             keys_checked: OnceLock::new(),
             roots: Mutex::default(),
             norms: Mutex::default(),
+            graph,
         })
     }
 }
@@ -404,14 +411,22 @@ impl ReadTransaction {
         &self.state.index
     }
 
-    /// Names of the vector spaces, in the order they were made.
+    /// Names of the vector spaces of leaves, in the order they were made.
     pub fn space_names(&self) -> impl Iterator<Item = &str> {
+        self.all_space_names().filter(|name| !name.contains('#'))
+    }
+
+    pub(super) fn all_space_names(&self) -> impl Iterator<Item = &str> {
         self.state.spaces.iter().map(|(_, record)| record.name.as_str())
     }
 
-    /// The vector space called `name`, if there is one.
+    /// The vector space of leaves called `name`, if there is one.
     #[must_use]
     pub fn space(&self, name: &str) -> Option<VectorSpace<'_>> {
+        self.any_space(name).filter(|_| !name.contains('#'))
+    }
+
+    pub(super) fn any_space(&self, name: &str) -> Option<VectorSpace<'_>> {
         let (id, record) = self.state.spaces.iter().find(|(_, record)| record.name == name)?;
         Some(VectorSpace { transaction: self, id: *id, record })
     }

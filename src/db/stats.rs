@@ -2,6 +2,7 @@
 
 use super::read::ReadTransaction;
 use crate::error::Result;
+use crate::format::graph::GraphSegmentEntry;
 use crate::storage::TableSpace;
 
 /// Counts, and a ledger of space.
@@ -35,6 +36,8 @@ pub struct Stats {
     pub segment_bytes: u64,
     /// The vector spaces.
     pub spaces: Vec<SpaceStats>,
+    /// The graph.
+    pub graph: GraphStats,
     /// What each table takes.
     pub tables: Vec<TableSpace>,
     /// Bytes of all tables.
@@ -43,6 +46,23 @@ pub struct Stats {
     pub file_bytes: Option<u64>,
     /// Bytes of the file that hold no table: free pages, to be reused before the file grows.
     pub free_bytes: Option<u64>,
+}
+
+/// The graph: what is live of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct GraphStats {
+    /// Entities.
+    pub entities: usize,
+    /// Hyperedges.
+    pub hyperedges: usize,
+    /// Nodes that support a hyperedge, summed over the hyperedges.
+    pub supports: usize,
+    /// Nodes that mention an entity, summed over the entities.
+    pub mentions: usize,
+    /// Live segments.
+    pub segments: usize,
+    /// Bytes of these.
+    pub segment_bytes: u64,
 }
 
 /// One vector space.
@@ -79,7 +99,7 @@ impl ReadTransaction {
             .map(|table| table.stored_bytes + table.metadata_bytes + table.fragmented_bytes)
             .sum();
         let file_bytes = shared.path.as_ref().and_then(|path| path.metadata().ok()).map(|meta| meta.len());
-        let spaces = self.space_names().filter_map(|name| self.space(name)).map(|space| {
+        let spaces = self.all_space_names().filter_map(|name| self.any_space(name)).map(|space| {
             let record = space.record();
             SpaceStats {
                 name: record.name.clone(),
@@ -91,6 +111,17 @@ impl ReadTransaction {
                 bytes_per_row: record.dimension * 4 + 4,
             }
         });
+        let graph = self.graph()?;
+        let (supports, mentions) = graph.link_counts();
+        let segments = &self.state.graph.manifest.segments;
+        let graph = GraphStats {
+            entities: graph.entity_count(),
+            hyperedges: graph.hyperedge_count(),
+            supports,
+            mentions,
+            segments: segments.len(),
+            segment_bytes: segments.iter().map(GraphSegmentEntry::bytes).sum(),
+        };
         Ok(Stats {
             creator: shared.identity.creator.clone(),
             format_version: shared.identity.format_version,
@@ -106,6 +137,7 @@ impl ReadTransaction {
             segments: self.state.manifest.segments.len(),
             segment_bytes: self.state.manifest.segments.iter().map(|entry| entry.bytes).sum(),
             spaces: spaces.collect(),
+            graph,
             tables,
             table_bytes,
             file_bytes,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::database::Shared;
+use super::graph::GraphWriter;
 use super::indexing::Indexing;
 use super::prepared::PreparedDocument;
 use super::{segments, texts};
@@ -37,14 +38,15 @@ pub struct WriteTransaction {
     has_removed: bool,
     indexing: Indexing,
     spaces: BTreeMap<SpaceId, PendingSpace>,
+    graph: GraphWriter,
 }
 
-struct PendingSpace {
-    record: SpaceRecord,
+pub(super) struct PendingSpace {
+    pub(super) record: SpaceRecord,
     /// Rows to append, by ascending node.
-    rows: Vec<(NodeId, Vec<f32>)>,
-    floats: usize,
-    changed: bool,
+    pub(super) rows: Vec<(NodeId, Vec<f32>)>,
+    pub(super) floats: usize,
+    pub(super) changed: bool,
 }
 
 /// What [`WriteTransaction::upsert_document`] did.
@@ -93,7 +95,29 @@ impl WriteTransaction {
             has_removed: false,
             indexing: Indexing::new(&shared.analyzers, shared.path.as_deref(), shared.write_memory_bytes),
             spaces,
+            graph: GraphWriter::default(),
         })
+    }
+
+    /// What changing the graph takes.
+    pub(super) fn graph_parts(&mut self) -> (&Batch, &RoaringBitmap, &mut GraphWriter) {
+        (&self.batch, &self.deleted, &mut self.graph)
+    }
+
+    /// The space of id `space`.
+    pub(super) fn pending_space(&mut self, space: SpaceId) -> Result<&mut PendingSpace> {
+        let pending = self.spaces.get_mut(&space);
+        pending.ok_or_else(|| Error::not_found(format!("there is no vector space {space}")))
+    }
+
+    /// Writes vectors that wait, if they are many.
+    pub(super) fn flush_many_vectors(&mut self) -> Result<()> {
+        self.flush_vectors(PENDING_FLOATS)
+    }
+
+    /// The next node's id.
+    pub(super) fn next_node(&self) -> u32 {
+        self.counters.next_node
     }
 
     /// From now on indexes on `threads` threads, at least 1, by default 1. The file does not depend on it.
@@ -117,7 +141,7 @@ impl WriteTransaction {
         Ok(id.map(DocumentId))
     }
 
-    fn record(&self, document: DocumentId) -> Result<DocumentRecord> {
+    pub(super) fn record(&self, document: DocumentId) -> Result<DocumentRecord> {
         let key = key::one(document.0);
         let record = self.batch.get(&DOCUMENT, &key, |p| codec::decode(&DOCUMENT, &key, p))?;
         record.ok_or_else(|| Error::not_found(format!("there is no document {document}")))
@@ -260,6 +284,7 @@ impl WriteTransaction {
         self.batch.remove(&ROOT, &key::one(record.first_node))?;
         self.batch.remove_prefix(&TREE, &key)?;
         self.batch.remove_prefix(&TEXT, &key)?;
+        self.graph.remove(&self.batch, document)?;
         let last = record.first_node.saturating_add(record.nodes.saturating_sub(1));
         for (space, pending) in &mut self.spaces {
             let context = key::two(space.0, document.0);
@@ -294,8 +319,24 @@ impl WriteTransaction {
     /// # Errors
     ///
     /// `Model` or `InvalidInput`, naming both sides, if the space is there with another fingerprint, dimension
-    /// or metric.
+    /// or metric; `InvalidInput` if the name has a `#`, which tells
+    /// [spaces of other things](Self::open_object_space).
     pub fn open_space(
+        &mut self,
+        name: &str,
+        dimensions: usize,
+        metric: Metric,
+        fingerprint: &str,
+    ) -> Result<SpaceId> {
+        if name.contains('#') {
+            return Err(Error::invalid(format!(
+                "space {name:?} has a #, which spaces of entities have; leave it out"
+            )));
+        }
+        self.open_any_space(name, dimensions, metric, fingerprint)
+    }
+
+    pub(super) fn open_any_space(
         &mut self,
         name: &str,
         dimensions: usize,
@@ -336,8 +377,10 @@ impl WriteTransaction {
         rows: &[f32],
     ) -> Result<()> {
         let record = self.record(id)?;
-        let pending = self.spaces.get_mut(&space);
-        let pending = pending.ok_or_else(|| Error::not_found(format!("there is no vector space {space}")))?;
+        let pending = self.pending_space(space)?;
+        if pending.record.name.contains('#') {
+            return Err(Error::invalid(format!("space {:?} has no rows of leaves", pending.record.name)));
+        }
         let dimension = pending.record.dimension as usize;
         let outline = Outline::of(document);
         if outline.leaves.len() != record.leaves as usize || rows.len() != outline.leaves.len() * dimension {
@@ -410,6 +453,7 @@ impl WriteTransaction {
     /// they were made.
     pub fn commit(mut self) -> Result<()> {
         self.flush_vectors(0)?;
+        self.graph.finish(&self.batch, &self.deleted)?;
         let fresh = self.indexing.finish()?;
         segments::commit(
             &self.batch,

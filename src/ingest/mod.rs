@@ -30,6 +30,8 @@
 //!   [`Options::balance`] off and call it yourself.
 //! * Nothing in a source makes an importer panic, overflow the stack or take quadratic time.
 //!
+//! Graphs: [`import_statements`] reads triples and relations of any extractor, [`wiki_links`] the links of a page.
+//!
 //! Not for: binary formats (PDF, office documents), which [`detect`] names and refuses.
 
 mod balance;
@@ -47,6 +49,8 @@ mod path;
 mod plain;
 mod sentence;
 mod split;
+mod statements;
+mod wiki;
 
 pub use balance::Rows;
 pub use balance::balance;
@@ -69,6 +73,11 @@ pub use options::Warning;
 pub use path::read_path;
 pub use plain::plain;
 pub use sentence::sentences;
+pub use statements::StatementReport;
+pub use statements::import_statements;
+pub use wiki::LINK;
+pub use wiki::PAGE;
+pub use wiki::wiki_links;
 
 use crate::error::Result;
 use crate::model::TokenCounter;

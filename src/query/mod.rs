@@ -5,6 +5,8 @@
 //! * [`Budget`]: a ceiling in tokens, never exceeded.
 //! * [`Rrf`], [`min_max`], [`weighted`], [`hybrid`]: lists of scores made one.
 //! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
+//! * [`ScoreMap`], [`Fusion`], [`ConsensusG1`], [`ConsensusG3`]: sparse scores of several views made one.
+//! * [`find_entities`], [`expand`], [`page_rank`], [`beam_paths`], [`project`]: the graph, asked.
 //! * [`Mmr`]: the same ranking with less repetition.
 //! * [`Pool`]: what several searches found, by kind, within a size.
 //! * [`Packing`]: from a ranking to an [`EvidenceList`], which [`Format`] renders.
@@ -14,27 +16,35 @@
 //! of a hash table or on the number of threads.
 
 mod budget;
+mod consensus;
 mod evidence;
 mod filter;
 mod fuse;
+mod graph;
 mod leaf_score;
 mod mmr;
 mod pack;
 mod pool;
 mod render;
 mod scope;
+mod scores;
 mod search;
 mod trace;
 
 pub use budget::Budget;
+pub use consensus::{
+    Agreed, Bonus, ConsensusG1, ConsensusG3, EntityHit, EntityScore, RelationHit, RelationPool, Views,
+};
 pub use evidence::{Cut, CutReason, Evidence, EvidenceList};
 pub use filter::Filter;
 pub use fuse::{Rrf, Scored, hybrid, min_max, weighted};
+pub use graph::{EntityQuery, beam_paths, expand, find_entities, page_rank, project, projected};
 pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
 pub use pool::{Pool, PoolHit, PoolKind, PoolOrigin, PoolSearch, PoolUnit, Pooled};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};
+pub use scores::{Fusion, Pooling, ScoreMap};
 pub use search::{Hit, Place, Search, SearchMode};
 pub use trace::{Step, Trace};

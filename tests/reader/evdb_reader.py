@@ -35,6 +35,13 @@ TABLES = [
     ("spaces", b"VSPC", False),
     ("vectors", b"VBLK", False),
     ("contexts", b"VCTX", True),
+    ("graph_names", b"GNAM", False),
+    ("entities", b"ENTY", False),
+    ("entity_keys", b"EKEY", True),
+    ("hyperedges", b"HEDG", False),
+    ("hyperedge_keys", b"HKEY", True),
+    ("graph_documents", b"GDOC", False),
+    ("graph_parts", b"GPRT", True),
 ]
 
 # Versions of records other than 1.
@@ -121,6 +128,9 @@ class Record:
 
     def option(self):
         return self.string() if self.bool() else None
+
+    def f32(self):
+        return struct.unpack("<f", self.take(4))[0]
 
     def sequence(self, item):
         count = self.varint()
@@ -700,6 +710,194 @@ class Segment:
         need(inner_terms == [node[2] for node in self.inner], "R-7.2.1", "frequencies do not sum to the terms of titles")
 
 
+# Section 14.
+
+
+def is_weight(weight):
+    return 0 <= weight < float("inf")
+
+
+class Graph:
+    """What documents support, from the records; the segments must say the same."""
+
+    def __init__(self, file):
+        self.file, rows = file, file.rows
+        self.alive = {node["id"]: number for number, (_, nodes, _) in file.documents.items() for node in nodes}
+        there = b"graph" in rows["meta"]
+        need(there == (b"graph" in rows["manifest"]) == bool(file.identity["write_features"] & 1), "R-14.1.1",
+             "counters, manifest and feature bit are not there together")
+        self.counters = {"next_entity": 1, "next_hyperedge": 1, "next_name": 1, "next_segment": 1}
+        segments = []
+        if there:
+            self.counters = Record(rows["meta"][b"graph"]).fields(
+                next_entity=VARINT, next_hyperedge=VARINT, next_name=VARINT, next_segment=VARINT)
+            names = ("segment", "first_node", "last_node", "hyperedges", "members", "supports", "entities", "mentions")
+            manifest = Record(rows["manifest"][b"graph"])
+            entry = lambda: {name: manifest.varint() for name in names}
+            segments = manifest.fields(segments=lambda record: record.sequence(entry))["segments"]
+        self.names = {self.id(key, "next_name"): Record(payload).fields(name=STRING)["name"]
+                      for key, payload in rows["graph_names"].items()}
+        need(len(self.names) == self.counters["next_name"] - 1, "R-14.1.1", "there is not a name for each id")
+        self.read_entities()
+        self.read_hyperedges()
+        self.read_documents()
+        self.check_segments(segments)
+
+    def id(self, key, counter):
+        need(len(key) == 4, "R-14.1.1", f"{key.hex()} is no id")
+        number = struct.unpack(">I", key)[0]
+        need(0 < number < self.counters[counter], "R-14.1.1", f"{number} is not below {counter}")
+        return number
+
+    def read_entities(self):
+        self.entities, keys = {}, {}
+        fact = lambda record: lambda: (record.string(), record.string(), record.varint())
+        for key, payload in self.file.rows["entities"].items():
+            entity = Record(payload).fields(
+                name=STRING, kind=STRING, facts=lambda record: record.sequence(fact(record)))
+            number = self.id(key, "next_entity")
+            self.entities[number] = entity
+            keys[entity["name"].encode() + b"\0" + entity["kind"].encode()] = number
+        found = {key: Record(payload).fields(id=VARINT)["id"] for key, payload in self.file.rows["entity_keys"].items()}
+        need(found == keys and len(keys) == len(self.entities), "R-14.3.1", "entity_keys differs")
+
+    def read_hyperedges(self):
+        self.hyperedges, keys = {}, {}
+        member = lambda record: lambda: (record.varint(), record.bool(), record.varint())
+        place = lambda record: tuple(record.varint() for _ in range(3)) if record.bool() else None
+        count = 0
+        for key, payload in self.file.rows["hyperedges"].items():
+            edge = Record(payload).fields(kind=VARINT, label=STRING, text=Record.option, place=place,
+                                          members=lambda record: record.sequence(member(record)))
+            number = self.id(key, "next_hyperedge")
+            need(edge["members"] and all(name in self.names for name in [edge["kind"], *(m[0] for m in edge["members"])]),
+                 "R-14.4.1", f"hyperedge {number} has no member, or a name that is not there")
+            self.hyperedges[number] = edge
+            if edge["place"] is None:
+                count += 1
+                keys[self.key_of(edge)] = number
+        found = {key: Record(payload).fields(id=VARINT)["id"] for key, payload in self.file.rows["hyperedge_keys"].items()}
+        need(found == keys and len(keys) == count, "R-14.4.2", "hyperedge_keys differs")
+
+    def key_of(self, edge):
+        parts = [self.names[edge["kind"]], edge["label"], ""]
+        for role, is_node, target in edge["members"]:
+            parts += [self.names[role], f"{'node' if is_node else 'entity'} {target}"]
+        encoded = [part.encode() for part in parts]
+        return hashlib.sha256(b"".join(struct.pack("<Q", len(part)) + part for part in encoded)).digest()[:16]
+
+    def read_documents(self):
+        self.mentions, self.supports = {}, {}
+        support = lambda record: lambda: (record.varint(), record.varint(), record.f32())
+        for key, payload in self.file.rows["graph_documents"].items():
+            need(len(key) == 8, "R-14.5.1", f"{key.hex()} is no document and part")
+            document = struct.unpack(">II", key)[0]
+            lists = Record(payload).fields(mentions=lambda record: record.sequence(support(record)),
+                                           supports=lambda record: record.sequence(support(record)))
+            for name, known in (("mentions", self.entities), ("supports", self.hyperedges)):
+                for thing, node, weight in lists[name]:
+                    need(self.alive.get(node) == document and thing in known and is_weight(weight), "R-14.5.1",
+                         f"document {document} cannot say that of node {node}")
+                    nodes = getattr(self, name).setdefault(thing, {})
+                    nodes[node] = max(weight, nodes.get(node, 0.0))
+        gone = lambda edge: any(is_node and target in self.file.deleted for _, is_node, target in edge["members"])
+        self.supports = {number: nodes for number, nodes in self.supports.items() if not gone(self.hyperedges[number])}
+
+    def check_segments(self, segments):
+        rows, used, mentions, supports, told = self.file.rows["graph_parts"], set(), {}, {}, set()
+        for entry in segments:
+            need(0 < entry["segment"] < self.counters["next_segment"], "R-14.1.1", "a segment is above the counters")
+
+            def part(number, count, kinds):
+                size = struct.calcsize("<" + kinds)
+                data = b""
+                for at in range((count * size + PART_CHUNK - 1) // PART_CHUNK):
+                    key = struct.pack(">IBI", entry["segment"], number, at)
+                    need(key in rows, "R-14.6.1", f"graph_parts[{key.hex()}] is missing")
+                    used.add(key)
+                    data += rows[key]
+                need(len(data) == count * size, "R-14.6.1", f"part {number} has {len(data)} bytes")
+                return list(struct.iter_unpack("<" + kinds, data)) if count else []
+
+            edges, members = part(1, entry["hyperedges"], "IIII"), part(2, entry["members"], "II")
+            links, known = part(3, entry["supports"], "If"), part(4, entry["entities"], "II")
+            named = part(5, entry["mentions"], "If")
+            nodes = [node for node, _ in links + named]
+            need((min(nodes, default=0), max(nodes, default=0)) == (entry["first_node"], entry["last_node"]), "R-14.6.2",
+                 "the range of nodes is another")
+            before = (0, 0, 0)
+            for number, kind, member_end, support_end in edges:
+                own, held = members[before[1]:member_end], links[before[2]:support_end]
+                self.check_links(number, before[0], held)
+                need(own and len(members) >= member_end and len(links) >= support_end, "R-14.6.2", "an end is beyond")
+                edge = self.hyperedges.get(number)
+                need(edge is not None and kind == edge["kind"]
+                     and [(target, role) for target, role in own]
+                     == [(target, 2 * role + is_node) for role, is_node, target in edge["members"]], "R-14.6.3",
+                     f"hyperedge {number} is another in the segment")
+                told.update(target for target, role in own if role % 2 == 0)
+                self.take(supports, number, held)
+                before = (number, member_end, support_end)
+            need(before[1:] == (len(members), len(links)), "R-14.6.2", "rows follow the last hyperedge")
+            last = (0, 0)
+            for number, end in known:
+                self.check_links(number, last[0], named[last[1]:end])
+                need(len(named) >= end, "R-14.6.2", "an end is beyond")
+                self.take(mentions, number, named[last[1]:end])
+                last = (number, end)
+            need(last[1] == len(named), "R-14.6.2", "rows follow the last entity")
+        need(used == set(rows), "R-14.6.1", "graph_parts has rows of no segment")
+        dead = lambda number: any(n and target in self.file.deleted for _, n, target in self.hyperedges[number]["members"])
+        supports = {number: nodes for number, nodes in supports.items() if not dead(number)}
+        need(mentions == self.mentions and supports == self.supports, "R-14.6.3", "segments and documents differ")
+        live = {target for number in supports for _, is_node, target in self.hyperedges[number]["members"] if not is_node}
+        need(live <= set(mentions), "R-14.6.3", "a member is mentioned by nothing")
+
+    @staticmethod
+    def check_links(number, before, links):
+        nodes = [node for node, _ in links]
+        need(number > before and nodes and nodes[0] > 0 and all(a < b for a, b in zip(nodes, nodes[1:]))
+             and all(is_weight(weight) for _, weight in links), "R-14.6.2", f"rows of {number} are not in order")
+
+    def take(self, into, number, links):
+        for node, weight in links:
+            if node not in self.file.deleted:
+                nodes = into.setdefault(number, {})
+                nodes[node] = max(weight, nodes.get(node, 0.0))
+
+    def text_of(self, edge):
+        if edge["place"] is None:
+            return edge["text"]
+        node, start, end = edge["place"]
+        need(node in self.alive, "R-14.4.1", f"there is no node {node}")
+        text = self.file.documents[self.alive[node]][2].encode()
+        need(start <= end <= len(text), "R-14.4.1", f"{start}..{end} leaves the text")
+        try:
+            return text[start:end].decode()
+        except UnicodeDecodeError:
+            raise Damage(f"R-14.4.1: {start}..{end} cuts a character") from None
+
+    def dump(self, line):
+        def links(nodes):
+            return [[node, struct.unpack("<I", struct.pack("<f", nodes[node]))[0]] for node in sorted(nodes)]
+
+        for number in sorted(self.mentions):
+            entity, attributes = self.entities[number], {}
+            for key, value, root in entity["facts"]:
+                if root not in self.file.deleted:
+                    attributes.setdefault(key, set()).add(value)
+            aliases = sorted(attributes.pop("", ()), key=str.encode)
+            line(type="entity", id=number, name=entity["name"], kind=entity["kind"], aliases=aliases,
+                 attributes={key: sorted(values, key=str.encode) for key, values in attributes.items()},
+                 mentions=links(self.mentions[number]))
+        for number in sorted(self.supports):
+            edge = self.hyperedges[number]
+            line(type="hyperedge", id=number, kind=self.names[edge["kind"]], label=edge["label"], text=self.text_of(edge),
+                 members=[{"node" if is_node else "entity": target, "role": self.names[role]}
+                          for role, is_node, target in edge["members"]],
+                 supports=links(self.supports[number]))
+
+
 class File:
     def __init__(self, lines):
         self.rows = {name: {} for name, _, _ in TABLES}
@@ -713,6 +911,7 @@ class File:
         self.read_documents()
         self.check_totals()
         self.read_index()
+        self.graph = Graph(self)
         self.read_spaces()
 
     def get(self, table, key, requirement):
@@ -831,6 +1030,9 @@ class File:
                 name=STRING, fingerprint=STRING, dimension=VARINT, element=U8, metric=U8, rows=VARINT, live=VARINT,
                 generation=VARINT, last_nodes=lambda record: record.sequence(record.varint))
             ends = space["last_nodes"]
+            counter = {"entities": "next_entity", "hyperedges": "next_hyperedge"}.get(space["name"].rpartition("#")[2])
+            objects = counter if "#" in space["name"] else None
+            need(objects or "#" not in space["name"], "R-8.1.1", f"the name of space {number}")
             need(1 <= space["dimension"] <= 65_515 and space["element"] == 1 and space["metric"] in (1, 2, 3)
                  and space["live"] <= space["rows"] and all(a < b for a, b in zip(ends, ends[1:])), "R-8.1.1",
                  f"the record of space {number}")
@@ -839,9 +1041,10 @@ class File:
             for block, last in enumerate(ends):
                 nodes = self.read_block(number, block, space, block + 1 < len(ends))
                 need(nodes[0] > before and nodes[-1] == last, "R-8.1.2", f"block {block} of space {number}")
-                need(all(node in live or node in self.deleted for node in nodes), "R-9.4", "a row is of no node")
+                known = lambda node: node < self.graph.counters[objects] if objects else node in live or node in self.deleted
+                need(all(known(node) for node in nodes), "R-9.4", "a row is of nothing")
                 rows, before, blocks = rows + len(nodes), last, blocks + 1
-                living += sum(node in live for node in nodes)
+                living += sum(objects is not None or node in live for node in nodes)
             need((rows, living) == (space["rows"], space["live"]), "R-8.1.2", f"space {number} has {rows}, {living} rows")
         need(blocks == len(self.rows["vectors"]), "R-9.5", "blocks are of no space")
         for key, payload in self.rows["contexts"].items():
@@ -890,6 +1093,7 @@ class File:
                  content_hash=record["content_hash"].hex(), text=text,
                  nodes=[{**node, "kind": KINDS[node["kind"]]} for node in nodes],
                  **{name: record[name] for name in ("key", "title", "source", "language", "tokens")})
+        self.graph.dump(line)
 
     def nodes_with(self, term):
         """Live nodes whose own text has the term, with its positions there, ascending."""
