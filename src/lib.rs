@@ -4,6 +4,7 @@
 pub mod db;
 pub mod error;
 pub mod format;
+pub mod graph;
 pub mod ids;
 pub mod ingest;
 pub mod kernels;

@@ -9,7 +9,7 @@ const FLOORS: &[&[&str]] = &[
     &["kernels"],
     &["format", "model"],
     &["providers", "storage"],
-    &["text", "tree", "vector"],
+    &["graph", "text", "tree", "vector"],
     &["db"],
     &["ingest", "query"],
     &["methods"],

@@ -35,6 +35,7 @@
 mod balance;
 mod decode;
 mod detect;
+pub mod extract;
 mod front_matter;
 mod html;
 mod jsonl;

@@ -5,6 +5,7 @@
 //! * [`Budget`]: a ceiling in tokens, never exceeded.
 //! * [`Rrf`], [`min_max`], [`weighted`], [`hybrid`]: lists of scores made one.
 //! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
+//! * [`FindPaths`]: leaves that what matches leads to, with the way to each.
 //! * [`Mmr`]: the same ranking with less repetition.
 //! * [`Packing`]: from a ranking to an [`EvidenceList`], which [`Format`] renders.
 //! * [`Trace`]: what each step saw, kept and spent.
@@ -19,6 +20,7 @@ mod fuse;
 mod leaf_score;
 mod mmr;
 mod pack;
+mod paths;
 mod render;
 mod scope;
 mod search;
@@ -31,6 +33,7 @@ pub use fuse::{Rrf, Scored, hybrid, min_max, weighted};
 pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
+pub use paths::{BaseWeights, FindPaths, PathHit, PathStep, SentenceVectors};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};
 pub use search::{Hit, Place, Search, SearchMode};

@@ -1,0 +1,259 @@
+//! Leaves found over paths of names: multi-hop retrieval without a language model.
+
+use crate::db::ReadTransaction;
+use crate::db::VectorSpace;
+use crate::error::Error;
+use crate::error::Result;
+use crate::graph::paths::Hop;
+use crate::graph::paths::LeafSignals;
+use crate::graph::paths::PathIndex;
+use crate::graph::paths::PathKind;
+use crate::graph::paths::PathOptions;
+use crate::graph::paths::QuestionNames;
+use crate::graph::paths::find;
+use crate::ids::NodeId;
+use crate::ids::NodeRange;
+use crate::ids::Span;
+use crate::query::scope::Question;
+use crate::text::Bm25;
+use crate::text::Scorer;
+use crate::text::TermHits;
+use crate::vector::Query;
+
+/// Words of a question whose coverage is looked at, at most.
+const MAX_COVERED_WORDS: usize = 64;
+
+/// Vectors of sentences, in rows that a [`PathIndex`] names.
+pub trait SentenceVectors {
+    /// How well each of `rows` matches `question`, in -1 to 1; 0 for a row that is not there.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if the vector does not fit; `Corrupt`; `Io`.
+    fn scores(&self, question: &[f32], rows: &[u32]) -> Result<Vec<f32>>;
+}
+
+impl SentenceVectors for VectorSpace<'_> {
+    fn scores(&self, question: &[f32], rows: &[u32]) -> Result<Vec<f32>> {
+        let flat = self.flat()?;
+        let query: Query = flat.query(question)?;
+        let rows: Vec<NodeId> = rows.iter().copied().map(NodeId).collect();
+        Ok(flat.score_ids(&query, &rows)?.into_iter().map(Option::unwrap_or_default).collect())
+    }
+}
+
+/// How a leaf scores by itself.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct BaseWeights {
+    /// BM25, as a share of the best.
+    pub lexical: f32,
+    /// Cosine of the leaf, none below 0; without vectors BM25 stands in for it.
+    pub dense: f32,
+    /// A title of the leaf in the question.
+    pub title: f32,
+}
+
+impl Default for BaseWeights {
+    fn default() -> Self {
+        Self { lexical: 0.4, dense: 0.6, title: 0.2 }
+    }
+}
+
+/// Finds leaves that a question does not match, but what it matches leads to.
+///
+/// The best leaves by themselves are anchors. Their sentences name things; a leaf that is about such a thing, or
+/// names it too, gains by how well the sentence matches the question and by how few leaves the name may mean.
+/// See [`find`] for the score.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct FindPaths {
+    /// Most leaves found.
+    pub limit: usize,
+    /// How a leaf scores by itself.
+    pub base: BaseWeights,
+    /// How far to look, and what paths are worth.
+    pub paths: PathOptions,
+    /// Threads that compare vectors; at least 1. The result does not depend on it.
+    pub threads: usize,
+}
+
+impl Default for FindPaths {
+    fn default() -> Self {
+        Self { limit: 10, base: BaseWeights::default(), paths: PathOptions::default(), threads: 1 }
+    }
+}
+
+/// A leaf, and the way to it.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct PathHit {
+    /// The leaf.
+    pub node: NodeId,
+    /// The sum of the three parts; comparable within one search only.
+    pub score: f32,
+    /// The leaf by itself.
+    pub base: f32,
+    /// The best path into it.
+    pub into: f32,
+    /// A part of the best path out of it.
+    pub out: f32,
+    /// The steps of the best path into it, an anchor first; empty if none leads there.
+    pub path: Vec<PathStep>,
+}
+
+/// One step of a path: a sentence of `from` names something that leads to `to`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct PathStep {
+    /// By what.
+    pub kind: PathKind,
+    /// The leaf it starts from.
+    pub from: NodeId,
+    /// The linking sentence, in the text of the document of `from`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sentence: Option<Span>,
+    /// What is named, folded.
+    pub name: String,
+    /// The leaf it leads to.
+    pub to: NodeId,
+    /// What the step is worth.
+    pub score: f32,
+}
+
+impl FindPaths {
+    /// The leaves found for `question`, best first, ties to the lower id.
+    ///
+    /// * `index`: of the leaves of `read`, all of them.
+    /// * `sentences`: vectors of its sentences, by the model of the question's vector. Without them, or without a
+    ///   vector, a sentence matches as well as its leaf does.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if `index` is of another state, an option is out of its bounds or the vector does not fit
+    /// its space; `NotFound` if the space is not there; `Corrupt`; `Io`.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the leaves, and [`find`].
+    pub fn run(
+        &self,
+        read: &ReadTransaction,
+        index: &PathIndex,
+        question: Question<'_>,
+        sentences: Option<&dyn SentenceVectors>,
+    ) -> Result<Vec<PathHit>> {
+        let view = read.text_index().everything();
+        if view.leaves() != index.leaves() {
+            let message = format!(
+                "the path index has {} leaves, not the {} of this state: make it anew",
+                index.leaf_count(),
+                view.leaves().len()
+            );
+            return Err(Error::invalid(message));
+        }
+        let terms = read.analyzer().distinct_terms(question.text);
+        let hits = read.text_index().hits(&view, &terms)?;
+        let lexical = share_of_best(Scorer::new(&view, &hits, Bm25::default()).leaf_scores());
+        let dense = self.dense(read, index.leaves(), question)?;
+        let closeness = dense.as_ref().unwrap_or(&lexical);
+        let names = QuestionNames::new(index, question.text);
+        let base: Vec<f32> = lexical
+            .iter()
+            .zip(closeness)
+            .zip(names.title_scores(index))
+            .map(|((words, close), title)| {
+                self.base.lexical * words + self.base.dense * close + self.base.title * title
+            })
+            .collect();
+        let (words, word_weights) = coverage(&hits, index.leaf_count());
+        let signals = LeafSignals { base: &base, words: &words, word_weights: &word_weights };
+        let mut similarity = |asked: &[u32]| match (sentences, question.vector) {
+            (Some(sentences), Some(given)) => {
+                let entries = asked.iter().filter_map(|at| index.sentences().get(*at as usize));
+                let rows: Vec<u32> = entries.map(|entry| entry.row).collect();
+                sentences.scores(given.vector, &rows)
+            }
+            _ => {
+                let of = |sentence: &u32| index.leaf_of(*sentence);
+                let close = |leaf: u32| closeness.get(leaf as usize).copied().unwrap_or(0.0);
+                Ok(asked.iter().map(of).map(close).collect())
+            }
+        };
+        let found = find(index, &names, signals, &self.paths, self.limit, &mut similarity)?;
+        let node = |leaf: u32| index.leaves().get(leaf as usize).copied().unwrap_or(NodeId(0));
+        let step = |hop: Hop| PathStep {
+            kind: hop.kind,
+            from: node(hop.anchor),
+            sentence: hop.sentence.and_then(|at| index.sentences().get(at as usize)).map(|entry| entry.span),
+            name: index.key_text(hop.key).to_owned(),
+            to: node(hop.target),
+            score: hop.score,
+        };
+        let hits = found.into_iter().map(|found| PathHit {
+            node: node(found.leaf),
+            score: found.score,
+            base: found.base,
+            into: found.into,
+            out: found.out,
+            path: found.path.into_iter().map(step).collect(),
+        });
+        Ok(hits.collect())
+    }
+
+    /// Cosine of each of `leaves`, none below 0; `None` if the question has no vector.
+    fn dense(
+        &self,
+        read: &ReadTransaction,
+        leaves: &[NodeId],
+        question: Question<'_>,
+    ) -> Result<Option<Vec<f32>>> {
+        let Some(given) = question.vector else { return Ok(None) };
+        let space = read.space(given.space).ok_or_else(|| {
+            let known: Vec<&str> = read.space_names().collect();
+            Error::not_found(format!("there is no vector space {:?}; the file has {known:?}", given.space))
+        })?;
+        let flat = space.flat()?;
+        let query = flat.query(given.vector)?;
+        let (Some(first), Some(last)) = (leaves.first(), leaves.last()) else { return Ok(Some(Vec::new())) };
+        let mut scores = vec![0.0; leaves.len()];
+        let mut slots = leaves.iter().zip(&mut scores).peekable();
+        for (node, score) in flat.score_all(&query, &[NodeRange::new(*first, *last)], self.threads)? {
+            while slots.next_if(|(leaf, _)| **leaf < node).is_some() {}
+            if let Some((_, slot)) = slots.next_if(|(leaf, _)| **leaf == node) {
+                *slot = score.max(0.0);
+            }
+        }
+        Ok(Some(scores))
+    }
+}
+
+/// `scores` over the highest of them; as they are if none is above 0.
+fn share_of_best(mut scores: Vec<f32>) -> Vec<f32> {
+    let best = scores.iter().copied().fold(0.0, f32::max);
+    if best > 0.0 {
+        scores.iter_mut().for_each(|score| *score /= best);
+    }
+    scores
+}
+
+/// Which of the first 64 terms each of `leaves` leaves has, in itself or its headings, and each term's weight.
+fn coverage(hits: &[TermHits], leaves: usize) -> (Vec<u64>, Vec<f32>) {
+    let mut held = vec![0_u64; leaves];
+    let mut weights = Vec::with_capacity(hits.len().min(MAX_COVERED_WORDS));
+    for (bit, term) in hits.iter().take(MAX_COVERED_WORDS).enumerate() {
+        let below = term.headings.iter().flat_map(|heading| heading.leaves.clone());
+        for leaf in term.leaves.iter().copied().chain(below) {
+            if let Some(slot) = held.get_mut(leaf as usize) {
+                *slot |= 1 << bit;
+            }
+        }
+        let found = held.iter().filter(|held| **held >> bit & 1 == 1).count();
+        weights.push(inverse_frequency(leaves, found));
+    }
+    (held, weights)
+}
+
+/// As in BM25: `ln(1 + (n - df + 0.5) / (df + 0.5))`.
+#[expect(clippy::cast_precision_loss, reason = "counts of leaves stay below 2^32")]
+#[expect(clippy::cast_possible_truncation, reason = "a weight needs no 64 bits")]
+fn inverse_frequency(n: usize, df: usize) -> f32 {
+    let (n, df) = (n as f64, df as f64);
+    libm::log(1.0 + (n - df + 0.5) / (df + 0.5)) as f32
+}
