@@ -68,7 +68,8 @@ fn main() -> Result<()> {
     let written = if options.contains_key("sentences") {
         sentences(&read, &index, &mut out)
     } else {
-        let questions = places.get(1).ok_or_else(|| Error::invalid("the second argument is a file of questions"))?;
+        let questions =
+            places.get(1).ok_or_else(|| Error::invalid("the second argument is a file of questions"))?;
         questions_of(questions).and_then(|questions| ask(&read, &index, &questions, &mut options, &mut out))
     };
     written.and_then(|()| out.flush().map_err(|error| Error::io("write", "the output", error)))
@@ -128,7 +129,8 @@ fn ask(
     options: &mut BTreeMap<String, String>,
     out: &mut impl Write,
 ) -> Result<()> {
-    let matrix = |path: Option<String>| path.map(|path| Npy::open(Path::new(&path))?.into_matrix()).transpose();
+    let matrix =
+        |path: Option<String>| path.map(|path| Npy::open(Path::new(&path))?.into_matrix()).transpose();
     let vectors = matrix(options.remove("question-vectors"))?;
     let sentences = matrix(options.remove("sentence-vectors"))?.map(Sentences);
     let space = options.remove("space").or_else(|| read.space_names().next().map(str::to_owned));
@@ -186,7 +188,8 @@ impl Strengths<'_> {
     fn nameless(&self, read: &ReadTransaction, index: &PathIndex) -> Result<Vec<Value>> {
         let mut base = self.search.clone();
         (base.limit, base.paths.anchors) = (self.search.paths.anchors, 0);
-        let anchors: Vec<PathHit> = base.run(read, index, Question { text: self.text, vector: self.vector }, None)?;
+        let anchors: Vec<PathHit> =
+            base.run(read, index, Question { text: self.text, vector: self.vector }, None)?;
         let top = anchors.first().map_or(1.0, |hit| hit.score);
         let question = QuestionNames::new(index, self.text);
         let mut found = Vec::new();

@@ -1,5 +1,7 @@
 //! Leaves found over paths of names: multi-hop retrieval without a language model.
 
+use std::collections::HashMap;
+
 use crate::db::ReadTransaction;
 use crate::db::VectorSpace;
 use crate::error::Error;
@@ -22,6 +24,12 @@ use crate::vector::Query;
 
 /// Words of a question whose coverage is looked at, at most.
 const MAX_COVERED_WORDS: usize = 64;
+
+/// What the leaf's match counts in a sentence that has no vector.
+const BY_LEAF: f32 = 0.5;
+
+/// What the words in such a sentence count.
+const BY_WORDS: f32 = 0.7;
 
 /// Vectors of sentences, in rows that a [`PathIndex`] names.
 pub trait SentenceVectors {
@@ -122,7 +130,7 @@ impl FindPaths {
     ///
     /// * `index`: of the leaves of `read`, all of them.
     /// * `sentences`: vectors of its sentences, by the model of the question's vector. Without them, or without a
-    ///   vector, a sentence matches as well as its leaf does.
+    ///   vector, a sentence matches as its leaf does and by the question's words in it.
     ///
     /// # Errors
     ///
@@ -164,17 +172,14 @@ impl FindPaths {
             .collect();
         let (words, word_weights) = coverage(&hits, index.leaf_count());
         let signals = LeafSignals { base: &base, words: &words, word_weights: &word_weights };
+        let by_words = ByWords { read, index, hits: &hits, weights: &word_weights, closeness };
         let mut similarity = |asked: &[u32]| match (sentences, question.vector) {
             (Some(sentences), Some(given)) => {
                 let entries = asked.iter().filter_map(|at| index.sentences().get(*at as usize));
                 let rows: Vec<u32> = entries.map(|entry| entry.row).collect();
                 sentences.scores(given.vector, &rows)
             }
-            _ => {
-                let of = |sentence: &u32| index.leaf_of(*sentence);
-                let close = |leaf: u32| closeness.get(leaf as usize).copied().unwrap_or(0.0);
-                Ok(asked.iter().map(of).map(close).collect())
-            }
+            _ => by_words.scores(asked),
         };
         let found = find(index, &names, signals, &self.paths, self.limit, &mut similarity)?;
         let node = |leaf: u32| index.leaves().get(leaf as usize).copied().unwrap_or(NodeId(0));
@@ -221,6 +226,77 @@ impl FindPaths {
             }
         }
         Ok(Some(scores))
+    }
+}
+
+/// Sentences matched by their words and by their leaf.
+struct ByWords<'a> {
+    read: &'a ReadTransaction,
+    index: &'a PathIndex,
+    hits: &'a [TermHits],
+    weights: &'a [f32],
+    /// How well each leaf matches.
+    closeness: &'a [f32],
+}
+
+impl ByWords<'_> {
+    /// For each of `sentences`, which ascend, `0.5 * match of its leaf + 0.7 * share of the question's words, by
+    /// weight, in it and the headings of its leaf`.
+    fn scores(&self, sentences: &[u32]) -> Result<Vec<f32>> {
+        let terms: HashMap<&str, usize> = self
+            .hits
+            .iter()
+            .take(MAX_COVERED_WORDS)
+            .enumerate()
+            .map(|(bit, hit)| (hit.term.as_str(), bit))
+            .collect();
+        let all: f32 = self.weights.iter().sum();
+        let mut scores = Vec::with_capacity(sentences.len());
+        let mut of = None;
+        for sentence in sentences {
+            let leaf = self.index.leaf_of(*sentence);
+            let (text, headings) = match of.take() {
+                Some((at, text, headings)) if at == leaf => (text, headings),
+                _ => (self.text(leaf)?, self.headings(leaf)),
+            };
+            let mut held = headings;
+            if let Some(entry) = self.index.sentences().get(*sentence as usize) {
+                let (start, whole): &(u32, String) = &text;
+                let from = entry.span.start.saturating_sub(*start) as usize;
+                let until = entry.span.end.saturating_sub(*start) as usize;
+                self.read.analyzer().terms(whole.get(from..until).unwrap_or_default(), &mut |term| {
+                    if let Some(bit) = terms.get(term) {
+                        held |= 1 << bit;
+                    }
+                });
+            }
+            let weights = self.weights.iter().enumerate().filter(|(bit, _)| held >> bit & 1 == 1);
+            let share: f32 = weights.map(|(_, weight)| weight).sum();
+            let share = if all > 0.0 { share / all } else { 0.0 };
+            let close = self.closeness.get(leaf as usize).copied().unwrap_or(0.0);
+            scores.push(BY_LEAF * close + BY_WORDS * share);
+            of = Some((leaf, text, headings));
+        }
+        Ok(scores)
+    }
+
+    /// The text of leaf `leaf` and where it begins in its document.
+    fn text(&self, leaf: u32) -> Result<(u32, String)> {
+        let node = self.index.leaves().get(leaf as usize).copied().unwrap_or(NodeId(0));
+        let document = self.read.document_of(node)?;
+        let span = self.read.tree(document.id)?.node(node)?.span();
+        Ok((span.start, self.read.text(document.id, span)?))
+    }
+
+    /// Which words the headings of leaf `leaf` have.
+    fn headings(&self, leaf: u32) -> u64 {
+        let mut held = 0;
+        for (bit, hit) in self.hits.iter().take(MAX_COVERED_WORDS).enumerate() {
+            if hit.headings.iter().any(|heading| heading.leaves.contains(&leaf)) {
+                held |= 1 << bit;
+            }
+        }
+        held
     }
 }
 

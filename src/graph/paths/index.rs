@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use super::csr::Csr;
 use super::csr::as_u32;
+use super::name::key_of;
 use super::title::longest_titles;
+use super::title::without_initials;
 use super::title::written_as_name;
 use super::word::Word;
 use super::word::words;
@@ -242,20 +244,20 @@ impl PathIndexBuilder {
         self.first_sentence.push(as_u32(self.sentences.len()));
         let resolved: Vec<Resolved> = self.name_texts.texts.iter().map(|name| self.resolve(name)).collect();
         let mut keys: Vec<Box<str>> = self.title_texts.texts.clone();
-        keys.extend(resolved.iter().map(|name| name.key.clone()).filter(|key| !key.is_empty()));
+        keys.extend(resolved.iter().flat_map(|name| name.keys.iter().cloned()));
         keys.sort_unstable();
         keys.dedup();
         let mut index = PathIndex { keys, ..PathIndex::default() };
         let number = |text: &str| index.key(text).unwrap_or(u32::MAX);
         let key_of_title: Vec<u32> = self.title_texts.texts.iter().map(|text| number(text)).collect();
-        let key_of_name: Vec<Option<u32>> =
-            resolved.iter().map(|name| index.key(&name.key)).collect();
-        let key_of = |title: &u32| key_of_title.get(*title as usize).copied().unwrap_or(u32::MAX);
+        let keys_of_name: Vec<Vec<u32>> =
+            resolved.iter().map(|name| name.keys.iter().map(|key| number(key)).collect()).collect();
+        let titled_key = |title: &u32| key_of_title.get(*title as usize).copied().unwrap_or(u32::MAX);
 
         let (mut titled, mut mentioned) = (Vec::new(), Vec::new());
         let (mut titles, mut named) = (Csr::default(), Csr::default());
         for leaf in 0..as_u32(self.leaves.len()) {
-            let mut own: Vec<u32> = self.titles.row(leaf).iter().map(key_of).collect();
+            let mut own: Vec<u32> = self.titles.row(leaf).iter().map(titled_key).collect();
             own.sort_unstable();
             titled.extend(own.iter().map(|key| (*key, leaf)));
             mentioned.extend(own.iter().map(|key| (*key, leaf)));
@@ -263,13 +265,13 @@ impl PathIndexBuilder {
             for sentence in at(leaf as usize)..at(leaf as usize + 1) {
                 let names = || self.names.row(sentence).iter().map(|name| *name as usize);
                 let inside = names().filter_map(|name| resolved.get(name)).flat_map(|name| &name.titles);
-                for key in inside.map(key_of).filter(|key| !own.contains(key)) {
+                for key in inside.map(titled_key).filter(|key| !own.contains(key)) {
                     if !named.open_row().contains(&key) {
                         named.push(key);
                     }
                 }
                 let links = named.open_row().len();
-                for key in names().filter_map(|name| key_of_name.get(name).copied().flatten()) {
+                for key in names().filter_map(|name| keys_of_name.get(name)).flatten().copied() {
                     let open = named.open_row();
                     let within = |link: &u32| is_within(index.key_text(key), index.key_text(*link));
                     let covered = open.iter().take(links).any(within);
@@ -308,17 +310,29 @@ impl PathIndexBuilder {
 
     fn resolve(&self, name: &str) -> Resolved {
         let words = words(name);
+        let shorter = without_initials(&words);
+        let forms = || [Some(words.as_slice()), shorter.as_deref()].into_iter().flatten();
         let title = |text: &str| self.title_texts.numbers.get(text).copied();
-        let found = longest_titles(&words, &title);
-        let written = |range: &std::ops::Range<usize>| words.get(range.clone()).is_some_and(written_as_name);
-        let titles = found.into_iter().filter(|(range, _)| written(range)).map(|(_, title)| title).collect();
-        Resolved { key: super::name::key_of(&words, &(0..words.len())).into(), titles }
+        let mut resolved = Resolved { keys: Vec::new(), titles: Vec::new() };
+        for form in forms() {
+            let key = key_of(form, &(0..form.len()));
+            if !key.is_empty() {
+                resolved.keys.push(key.into());
+            }
+            for (range, title) in longest_titles(form, &title) {
+                if form.get(range).is_some_and(written_as_name) && !resolved.titles.contains(&title) {
+                    resolved.titles.push(title);
+                }
+            }
+        }
+        resolved
     }
 }
 
 /// What a name stands for.
 struct Resolved {
-    key: Box<str>,
+    /// Its key, and that without initials.
+    keys: Vec<Box<str>>,
     /// Numbers of the titles in it.
     titles: Vec<u32>,
 }

@@ -32,6 +32,7 @@ pub use title::MAX_TITLE_WORDS;
 pub use title::alias_key;
 pub use title::longest_titles;
 pub use title::title_keys;
+pub use title::without_initials;
 pub use title::written_as_name;
 pub use walk::Found;
 pub use walk::Hop;

@@ -10,15 +10,17 @@ use super::word::is_stop;
 
 /// Small words that may stand inside a name, two in a row at most.
 const CONNECTORS: &[&str] = &[
-    "al", "and", "bin", "da", "de", "del", "den", "der", "di", "du", "for", "ibn", "in", "la", "le", "of", "the",
-    "van", "von",
+    "al", "and", "bin", "da", "de", "del", "den", "der", "di", "du", "for", "ibn", "in", "la", "le", "of",
+    "the", "van", "von",
 ];
 
 /// Connectors at which a name comes apart: "University of Michigan" names a university, and Michigan.
 const PARTING: &[&str] = &["and", "for", "in", "of", "the"];
 
 /// Abbreviations that belong to the name after them, with their full stop.
-const BEFORE_NAMES: &[&str] = &["capt", "col", "dr", "ft", "gen", "gov", "lt", "mr", "mrs", "ms", "mt", "prof", "rev", "sen", "sgt", "st"];
+const BEFORE_NAMES: &[&str] = &[
+    "capt", "col", "dr", "ft", "gen", "gov", "lt", "mr", "mrs", "ms", "mt", "prof", "rev", "sen", "sgt", "st",
+];
 
 /// Digits of a number that may stand inside a name, at most.
 const MAX_NUMBER_DIGITS: usize = 4;
@@ -99,7 +101,9 @@ pub fn capitalised(text: &str, words: &[Word]) -> Vec<Range<usize>> {
             }
             match words.get(next) {
                 Some(word) if word.case == Case::Upper => end = signed_end(next),
-                Some(word) if is_number(&word.folded) && word.folded.len() <= MAX_NUMBER_DIGITS => end = next + 1,
+                Some(word) if is_number(&word.folded) && word.folded.len() <= MAX_NUMBER_DIGITS => {
+                    end = next + 1
+                }
                 _ => break,
             }
         }
@@ -118,7 +122,9 @@ fn is_connector(word: &Word) -> bool {
 pub fn parts(words: &[Word], span: &Range<usize>) -> Vec<Range<usize>> {
     let parting = |at: usize| {
         let word = words.get(at);
-        word.is_some_and(|word| word.case == Case::Lower && PARTING.binary_search(&word.folded.as_str()).is_ok())
+        word.is_some_and(|word| {
+            word.case == Case::Lower && PARTING.binary_search(&word.folded.as_str()).is_ok()
+        })
     };
     let mut found = Vec::new();
     let mut start = span.start;
@@ -141,11 +147,7 @@ pub fn parts(words: &[Word], span: &Range<usize>) -> Vec<Range<usize>> {
 /// lower case, and function words) and without a possessive `s` behind it; `None` if no name is left: nothing,
 /// dates and numbers, or under three letters.
 #[must_use]
-pub fn trimmed(
-    words: &[Word],
-    span: &Range<usize>,
-    common: &dyn Fn(&str) -> bool,
-) -> Option<Range<usize>> {
+pub fn trimmed(words: &[Word], span: &Range<usize>, common: &dyn Fn(&str) -> bool) -> Option<Range<usize>> {
     let word = |at: usize| words.get(at).map(|word| word.folded.as_str());
     let mut span = span.clone();
     while span.start < span.end && word(span.start).is_some_and(|word| is_stop(word) || common(word)) {
@@ -181,14 +183,24 @@ mod tests {
     fn names(text: &str) -> Vec<String> {
         let words = words(text);
         let spans = capitalised(text, &words);
-        spans.iter().filter_map(|span| trimmed(&words, span, &|_| false)).map(|span| key_of(&words, &span)).collect()
+        spans
+            .iter()
+            .filter_map(|span| trimmed(&words, span, &|_| false))
+            .map(|span| key_of(&words, &span))
+            .collect()
     }
 
     #[test]
     fn small_words_inside_a_name_belong_to_it() {
         assert_eq!(spans("He read Anne of Green Gables and slept."), ["he", "anne of green gables"]);
-        assert_eq!(spans("the Lord of the Rings by J. R. R. Tolkien"), ["lord of the rings", "j r r tolkien"]);
-        assert_eq!(spans("Ludwig van Beethoven, Charles de Gaulle"), ["ludwig van beethoven", "charles de gaulle"]);
+        assert_eq!(
+            spans("the Lord of the Rings by J. R. R. Tolkien"),
+            ["lord of the rings", "j r r tolkien"]
+        );
+        assert_eq!(
+            spans("Ludwig van Beethoven, Charles de Gaulle"),
+            ["ludwig van beethoven", "charles de gaulle"]
+        );
     }
 
     #[test]

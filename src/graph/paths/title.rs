@@ -21,7 +21,7 @@ const MAX_ALIAS_WORDS: usize = 6;
 const OPENING_BYTES: usize = 256;
 
 /// The keys of `title`, in order of how much of it they keep: all of it, without a bracket at its end, the part
-/// before its first comma. Leading articles fall off. A key that would stand for too much is left out: function
+/// before its first comma; each also without initials inside. Leading articles fall off. A key that would stand for too much is left out: function
 /// words alone, a month, a day, a number under four digits, a single word under three letters (two in scripts
 /// written without spaces, where a letter is a word).
 #[must_use]
@@ -30,13 +30,29 @@ pub fn title_keys(title: &str) -> Vec<String> {
     let before_comma = base.split_once(',').map(|(before, _)| before);
     let mut keys: Vec<String> = Vec::new();
     for form in [Some(title), Some(base), before_comma].into_iter().flatten() {
-        if let Some(key) = title_key(&words(form))
-            && !keys.contains(&key)
-        {
-            keys.push(key);
+        let words = words(form);
+        let shorter = without_initials(&words);
+        for form in [Some(words.as_slice()), shorter.as_deref()].into_iter().flatten() {
+            if let Some(key) = title_key(form)
+                && !keys.contains(&key)
+            {
+                keys.push(key);
+            }
         }
     }
     keys
+}
+
+/// A name without the initials inside it, so that "John F. Kennedy" is John Kennedy too; `None` if it has none.
+#[must_use]
+pub fn without_initials(words: &[Word]) -> Option<Vec<Word>> {
+    let [first, inner @ .., last] = words else { return None };
+    let initial = |word: &&Word| word.case == Case::Upper && word.folded.chars().count() == 1;
+    if !inner.iter().any(|word| initial(&word)) || [first, last].iter().any(initial) {
+        return None;
+    }
+    let kept = inner.iter().filter(|word| !initial(word));
+    Some(std::iter::once(first).chain(kept).chain([last]).cloned().collect())
 }
 
 /// What the text that begins with `opening` calls the subject of `title`, if it begins with a name other than the
@@ -137,6 +153,8 @@ mod tests {
     fn a_title_is_known_without_article_bracket_and_what_follows_a_comma() {
         assert_eq!(title_keys("The Ring (2002 film)"), ["ring 2002 film", "ring"]);
         assert_eq!(title_keys("Gary, Indiana"), ["gary indiana", "gary"]);
+        assert_eq!(title_keys("Nathan H. Juran"), ["nathan h juran", "nathan juran"]);
+        assert_eq!(title_keys("J. R. R. Tolkien"), ["j r r tolkien"]);
         assert_eq!(title_keys("  Béla Bartók "), ["bela bartok"]);
         assert_eq!(title_keys("(What's the Story) Morning Glory?"), ["what s the story morning glory"]);
         assert_eq!(title_keys("北京"), ["北 京"]);
@@ -153,7 +171,10 @@ mod tests {
 
     #[test]
     fn the_name_a_text_opens_with_is_an_alias_if_it_shares_words() {
-        assert_eq!(alias_key("Albert Einstein", "Albert B. Einstein was born").as_deref(), Some("albert b einstein"));
+        assert_eq!(
+            alias_key("Albert Einstein", "Albert B. Einstein was born").as_deref(),
+            Some("albert b einstein")
+        );
         assert_eq!(alias_key("Washington", "The Washington Post is").as_deref(), Some("washington post"));
         assert_eq!(alias_key("John Smith", "Mary Smith was his wife"), None);
         assert_eq!(alias_key("John Smith", "born in John Smith Town"), None);

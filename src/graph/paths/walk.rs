@@ -43,7 +43,7 @@ impl Default for PathWeights {
             shared: 0.75,
             reverse: 0.75,
             similarity: 1.0,
-            target: 0.25,
+            target: 0.0,
             coverage: 0.25,
             constant: 0.2,
             rarity: 0.4,
@@ -85,8 +85,17 @@ impl PathOptions {
         }
         let w = &self.weights;
         let all = [
-            w.link, w.shared, w.reverse, w.similarity, w.target, w.coverage, w.constant, w.rarity, w.anchor,
-            w.asked, w.back,
+            w.link,
+            w.shared,
+            w.reverse,
+            w.similarity,
+            w.target,
+            w.coverage,
+            w.constant,
+            w.rarity,
+            w.anchor,
+            w.asked,
+            w.back,
         ];
         if all.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
             return Ok(());
@@ -155,10 +164,11 @@ pub struct Found {
 /// The best `limit` leaves by `score(c) = base(c) + max f into c + back * max f out of c`, best first, ties to the
 /// lower number, where a path from anchor `a` by sentence `s` over key `k` to `c` is worth
 ///
-/// `f = kind * (base(a) / max base)^anchor * (similarity * sim(s) + coverage * cov(a, c) + target * t + constant)
+/// `f = kind * max(base(a) / max base, title(a))^anchor * (similarity * sim(s) + coverage * cov(a, c) + target * t + constant)
 /// * n^-rarity * (asked if every word of k is in the question)`
 ///
-/// with `n` the leaves that `k` may mean, `cov` the share of the question's words, by weight, that `c` has and `a`
+/// with `title(a)` as of [`QuestionNames::title_scores`]: what the question names is a full anchor however it
+/// matches; `n` the leaves that `k` may mean, `cov` the share of the question's words, by weight, that `c` has and `a`
 /// has not, and `t` the best of the sentences of `c` that name `k`.
 ///
 /// * `similarity`: gives the match of each of some sentences with the question; it is asked at most twice a round.
@@ -190,7 +200,8 @@ pub fn find(
         return Err(Error::invalid(message));
     }
     let base: Vec<f32> = signals.base.iter().map(|score| if score.is_nan() { 0.0 } else { *score }).collect();
-    let walk = Walk { index, question, signals, options, base: &base };
+    let titled = question.title_scores(index);
+    let walk = Walk { index, question, signals, options, base: &base, titled: &titled };
     let first = walk.round(&base, similarity)?;
     if options.hops == 2 {
         return Ok(walk.ranked(&[first], limit));
@@ -209,6 +220,8 @@ struct Walk<'a> {
     signals: LeafSignals<'a>,
     options: &'a PathOptions,
     base: &'a [f32],
+    /// For each leaf how surely the question names it.
+    titled: &'a [f32],
 }
 
 /// What one round of paths found.
@@ -276,7 +289,8 @@ impl Walk<'_> {
         }
         let top = highest(self.base);
         let similar = self.similarities(&hops, similarity)?;
-        let target = if weights.target > 0.0 { self.targets(&hops, similarity)? } else { vec![0.0; hops.len()] };
+        let target =
+            if weights.target > 0.0 { self.targets(&hops, similarity)? } else { vec![0.0; hops.len()] };
         let mut round = Round {
             hops: Vec::with_capacity(hops.len()),
             base: self.base.to_vec(),
@@ -289,13 +303,15 @@ impl Walk<'_> {
                 PathKind::Shared => weights.shared,
                 PathKind::Reverse => weights.reverse,
             };
-            let strength = strength.get(hop.anchor as usize).copied().unwrap_or(0.0) / top;
+            let of = |list: &[f32]| list.get(hop.anchor as usize).copied().unwrap_or(0.0);
+            let strength = (of(strength) / top).max(of(self.titled));
             let asked = if self.question.holds(self.index.key_text(hop.key)) { weights.asked } else { 1.0 };
             let inner = weights.similarity * similar.max(0.0)
                 + weights.coverage * self.coverage(hop.anchor, hop.target)
                 + weights.target * target.max(0.0)
                 + weights.constant;
-            hop.score = kind * power(strength, weights.anchor) * inner * power_of_count(n, -weights.rarity) * asked;
+            hop.score =
+                kind * power(strength, weights.anchor) * inner * power_of_count(n, -weights.rarity) * asked;
             let at = as_u32(round.hops.len());
             if let Some(slot) = round.into.get_mut(hop.target as usize) {
                 let best = slot.checked_sub(1).and_then(|at| round.hops.get(at as usize));
@@ -442,7 +458,9 @@ fn path_to(rounds: &[Round], leaf: u32) -> Vec<Hop> {
     let mut path = Vec::new();
     let mut to = leaf;
     for round in rounds.iter().rev() {
-        let Some(hop) = round.hop_into(to).filter(|hop| path.is_empty() || hop.anchor != leaf) else { continue };
+        let Some(hop) = round.hop_into(to).filter(|hop| path.is_empty() || hop.anchor != leaf) else {
+            continue;
+        };
         path.push(*hop);
         to = hop.anchor;
     }

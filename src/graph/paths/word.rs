@@ -10,18 +10,35 @@ const MAX_WORD_BYTES: usize = 64;
 
 /// Words that name nothing by themselves.
 const STOP: &[&str] = &[
-    "a", "about", "after", "also", "an", "and", "are", "as", "at", "be", "been", "before", "being", "between",
-    "both", "but", "by", "did", "do", "does", "during", "for", "from", "had", "has", "have", "he", "her", "his",
-    "how", "i", "in", "into", "is", "it", "its", "many", "more", "most", "much", "no", "not", "of", "on", "or",
-    "other", "our", "s", "same", "she", "than", "that", "the", "their", "them", "then", "there", "these", "they",
-    "this", "those", "to", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why",
-    "with", "you",
+    "a", "about", "after", "also", "an", "and", "are", "as", "at", "be", "been", "before", "being",
+    "between", "both", "but", "by", "did", "do", "does", "during", "for", "from", "had", "has", "have", "he",
+    "her", "his", "how", "i", "in", "into", "is", "it", "its", "many", "more", "most", "much", "no", "not",
+    "of", "on", "or", "other", "our", "s", "same", "she", "than", "that", "the", "their", "them", "then",
+    "there", "these", "they", "this", "those", "to", "was", "we", "were", "what", "when", "where", "which",
+    "who", "whom", "whose", "why", "with", "you",
 ];
 
 /// Months and days: capitalised, and no names.
 const DATES: &[&str] = &[
-    "april", "august", "december", "february", "friday", "january", "july", "june", "march", "may", "monday",
-    "november", "october", "saturday", "september", "sunday", "thursday", "tuesday", "wednesday",
+    "april",
+    "august",
+    "december",
+    "february",
+    "friday",
+    "january",
+    "july",
+    "june",
+    "march",
+    "may",
+    "monday",
+    "november",
+    "october",
+    "saturday",
+    "september",
+    "sunday",
+    "thursday",
+    "tuesday",
+    "wednesday",
 ];
 
 /// Whether `word`, folded, is a function word.
@@ -166,7 +183,8 @@ mod tests {
 
     #[test]
     fn case_is_that_of_the_first_letter() {
-        let cases: Vec<Case> = words("iPhone Élan 4th 北 _x עברית").into_iter().map(|word| word.case).collect();
+        let cases: Vec<Case> =
+            words("iPhone Élan 4th 北 _x עברית").into_iter().map(|word| word.case).collect();
 
         assert_eq!(cases, [Case::Lower, Case::Upper, Case::Number, Case::None, Case::None, Case::None]);
     }

@@ -125,7 +125,8 @@ fn possessive(text: &str, words: &[Word], owner: &Range<usize>, next: &Range<usi
 fn label(text: &str, words: &[Word], start: usize) -> Option<usize> {
     let fits = |at: usize| {
         let word = words.get(at).filter(|word| word.case == Case::Lower && word.folded != "of");
-        let near = at == start || between(text, words, at - 1, at).is_some_and(|gap| matches!(gap, " " | "-"));
+        let near =
+            at == start || between(text, words, at - 1, at).is_some_and(|gap| matches!(gap, " " | "-"));
         word.is_some() && near
     };
     let length = (start..).take_while(|at| fits(*at)).take(MAX_LABEL_WORDS + 1).count();
@@ -151,7 +152,10 @@ mod tests {
     #[test]
     fn x_is_the_y_of_z() {
         assert_eq!(of("Paris is the capital city of France."), [("Paris", "capital city".into(), "France")]);
-        assert_eq!(of("Ann Lee was a daughter of the Duke of York"), [("Ann Lee", "daughter".into(), "Duke of York")]);
+        assert_eq!(
+            of("Ann Lee was a daughter of the Duke of York"),
+            [("Ann Lee", "daughter".into(), "Duke of York")]
+        );
     }
 
     #[test]
@@ -163,12 +167,17 @@ mod tests {
     #[test]
     fn a_possessive_is_a_relation() {
         assert_eq!(of("Nolan's brother Jonathan wrote."), [("Jonathan", "brother".into(), "Nolan")]);
-        assert_eq!(of("Nolan\u{2019}s first wife, Emma Thomas"), [("Emma Thomas", "first wife".into(), "Nolan")]);
+        assert_eq!(
+            of("Nolan\u{2019}s first wife, Emma Thomas"),
+            [("Emma Thomas", "first wife".into(), "Nolan")]
+        );
     }
 
     #[test]
     fn other_sentences_have_none() {
-        for text in ["", "Paris is big.", "Paris, France", "is the son of Kim", "Paris is the city", "X is the of Y"] {
+        for text in
+            ["", "Paris is big.", "Paris, France", "is the son of Kim", "Paris is the city", "X is the of Y"]
+        {
             assert_eq!(of(text), Vec::new(), "{text}");
         }
     }
