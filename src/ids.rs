@@ -51,6 +51,14 @@ id! {
     /// A named set of vectors of one dimension, metric and embedder.
     SpaceId
 }
+id! {
+    /// A thing that is named.
+    EntityId
+}
+id! {
+    /// A relation among entities and nodes.
+    HyperedgeId
+}
 
 /// Nodes `first..=last` in pre-order: a subtree, a document, a scope. Never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

@@ -19,6 +19,6 @@ pub mod vector;
 
 pub use db::{Builder, Database, ReadTransaction, WriteTransaction};
 pub use error::{Corruption, Error, ErrorKind, Result};
-pub use ids::{DocumentId, NodeId, NodeRange, SegmentId, SpaceId, Span};
+pub use ids::{DocumentId, EntityId, HyperedgeId, NodeId, NodeRange, SegmentId, SpaceId, Span};
 pub use query::{Budget, Evidence, EvidenceList};
 pub use tree::Document;

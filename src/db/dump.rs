@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use super::read::ReadTransaction;
 use crate::error::{Error, Result};
 use crate::format::KINDS;
+use crate::format::codec;
 use crate::format::frame::RecordKind;
+use crate::format::identity::{IDENTITY_KEY, Identity, META};
 use crate::storage::tables::TABLES;
 
 /// What [`ReadTransaction::dump`] writes.
@@ -25,8 +27,8 @@ pub(super) fn kind_of(table: &str) -> Option<RecordKind> {
 }
 
 impl ReadTransaction {
-    /// Writes the state as JSON lines: one for the file, one for each document with its tree and text, in id
-    /// order. Keys are in one fixed order; equal states give equal bytes. format-spec.md appendix D.
+    /// Writes the state as JSON lines: one for the file, one for each document with its tree and text, one for
+    /// each entity and each hyperedge, in id order. Keys are in one fixed order; equal states give equal bytes. format-spec.md appendix D.
     ///
     /// # Errors
     ///
@@ -35,7 +37,10 @@ impl ReadTransaction {
         if options.raw {
             return self.dump_raw(out);
         }
-        let identity = &self.shared().identity;
+        let identity: Option<Identity> =
+            self.state.snapshot.get(&META, IDENTITY_KEY, |p| codec::decode(&META, IDENTITY_KEY, p))?;
+        let identity =
+            identity.ok_or_else(|| META.malformed(IDENTITY_KEY, "key", 0, "the identity is missing"))?;
         let counters = &self.state.counters;
         line(
             out,
@@ -92,7 +97,8 @@ impl ReadTransaction {
                 }),
             )?;
             Ok(ControlFlow::Continue(()))
-        })
+        })?;
+        self.dump_graph(|value| line(out, value))
     }
 
     fn dump_raw(&self, out: &mut dyn Write) -> Result<()> {

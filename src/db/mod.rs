@@ -2,7 +2,7 @@
 //!
 //! # Promises
 //!
-//! * **One file, one transaction.** Documents, trees, texts, the text index and vectors change together or not
+//! * **One file, one transaction.** Documents, trees, texts, the text index, vectors and the graph change together or not
 //!   at all; a crash at any write leaves the last committed state.
 //! * **Snapshots.** A [`ReadTransaction`] sees one committed state for as long as it lives. Any number of
 //!   readers beside one writer.
@@ -22,6 +22,10 @@
 
 mod database;
 mod dump;
+mod graph;
+mod graph_check;
+mod graph_read;
+mod graph_segments;
 mod read;
 mod segments;
 mod stats;
@@ -31,7 +35,10 @@ mod write;
 
 pub use database::{Builder, Database};
 pub use dump::DumpOptions;
+pub use graph_read::EntityInfo;
+pub use graph_read::HyperedgeInfo;
 pub use read::{DocumentInfo, Norms, ReadTransaction, Roots, VectorSpace};
+pub use stats::GraphStats;
 pub use stats::Stats;
 pub use verify::{Verification, VerifyOptions};
 pub use write::{PreparedDocument, Upsert, WriteTransaction};

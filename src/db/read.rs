@@ -9,6 +9,8 @@ use quick_cache::sync::Cache;
 use roaring::RoaringBitmap;
 
 use super::database::Shared;
+use super::graph_read::GraphState;
+use super::graph_read::LastGraph;
 use super::segments::{self, ChunkCache, SnapshotChunks};
 use super::texts;
 use super::write::read_deleted;
@@ -33,6 +35,7 @@ pub(super) struct Caches {
     chunks: Arc<ChunkCache>,
     trees: Cache<DocumentId, Arc<Tree>>,
     segments: Mutex<BTreeMap<SegmentId, Arc<SegmentReader>>>,
+    pub(super) graph: Mutex<Option<LastGraph>>,
 }
 
 impl Caches {
@@ -41,6 +44,7 @@ impl Caches {
             chunks: Arc::new(segments::chunk_cache(bytes)),
             trees: Cache::new(CACHED_TREES),
             segments: Mutex::default(),
+            graph: Mutex::default(),
         }
     }
 }
@@ -58,6 +62,7 @@ pub(super) struct State {
     roots: Mutex<Option<Arc<Roots>>>,
     /// Made on first use: the context norms of a space.
     norms: Mutex<BTreeMap<SpaceId, Arc<Norms>>>,
+    pub(super) graph: GraphState,
 }
 
 /// Root of each document, ascending, and the document.
@@ -99,6 +104,7 @@ impl State {
             }
             cached.retain(|id, _| manifest.segments.iter().any(|entry| entry.segment == id.0));
         }
+        let graph = GraphState::open(&snapshot)?;
         let mut spaces = Vec::new();
         snapshot.scan_raw(SPACE.table, &[], |key, value| {
             let id =
@@ -123,6 +129,7 @@ impl State {
             keys_checked: OnceLock::new(),
             roots: Mutex::default(),
             norms: Mutex::default(),
+            graph,
         })
     }
 }

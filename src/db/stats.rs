@@ -35,6 +35,8 @@ pub struct Stats {
     pub segment_bytes: u64,
     /// The vector spaces.
     pub spaces: Vec<SpaceStats>,
+    /// The graph.
+    pub graph: GraphStats,
     /// What each table takes.
     pub tables: Vec<TableSpace>,
     /// Bytes of all tables.
@@ -43,6 +45,23 @@ pub struct Stats {
     pub file_bytes: Option<u64>,
     /// Bytes of the file that hold no table: free pages, to be reused before the file grows.
     pub free_bytes: Option<u64>,
+}
+
+/// The graph: what is live of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct GraphStats {
+    /// Entities.
+    pub entities: usize,
+    /// Hyperedges.
+    pub hyperedges: usize,
+    /// Nodes that support a hyperedge, summed over the hyperedges.
+    pub supports: usize,
+    /// Nodes that mention an entity, summed over the entities.
+    pub mentions: usize,
+    /// Live segments.
+    pub segments: usize,
+    /// Bytes of these.
+    pub segment_bytes: u64,
 }
 
 /// One vector space.
@@ -91,6 +110,17 @@ impl ReadTransaction {
                 bytes_per_row: record.dimension * 4 + 4,
             }
         });
+        let graph = self.graph()?;
+        let (supports, mentions) = graph.link_counts();
+        let segments = &self.state.graph.manifest.segments;
+        let graph = GraphStats {
+            entities: graph.entity_count(),
+            hyperedges: graph.hyperedge_count(),
+            supports,
+            mentions,
+            segments: segments.len(),
+            segment_bytes: segments.iter().map(|entry| entry.bytes()).sum(),
+        };
         Ok(Stats {
             creator: shared.identity.creator.clone(),
             format_version: shared.identity.format_version,
@@ -106,6 +136,7 @@ impl ReadTransaction {
             segments: self.state.manifest.segments.len(),
             segment_bytes: self.state.manifest.segments.iter().map(|entry| entry.bytes).sum(),
             spaces: spaces.collect(),
+            graph,
             tables,
             table_bytes,
             file_bytes,

@@ -110,6 +110,7 @@ impl ReadTransaction {
         for name in self.space_names() {
             found.note(self.check_space(name, &nodes, &infos));
         }
+        found.note(self.check_graph(&infos));
         Ok(found)
     }
 

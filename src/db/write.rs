@@ -6,6 +6,7 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::database::Shared;
+use super::graph::GraphWriter;
 use super::{segments, texts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::document::{DOCUMENT, DOCUMENT_KEY, DocumentRecord, ROOT, TEXT};
@@ -38,6 +39,7 @@ pub struct WriteTransaction {
     deleted: RoaringBitmap,
     builder: SegmentBuilder,
     spaces: BTreeMap<SpaceId, PendingSpace>,
+    graph: GraphWriter,
 }
 
 struct PendingSpace {
@@ -114,7 +116,18 @@ impl WriteTransaction {
             deleted: deleted.unwrap_or_default(),
             builder: SegmentBuilder::new(),
             spaces,
+            graph: GraphWriter::default(),
         })
+    }
+
+    /// What changing the graph takes.
+    pub(super) fn graph_parts(&mut self) -> (&Batch, &RoaringBitmap, &mut GraphWriter) {
+        (&self.batch, &self.deleted, &mut self.graph)
+    }
+
+    /// The next node's id.
+    pub(super) fn next_node(&self) -> u32 {
+        self.counters.next_node
     }
 
     /// The document that has `key`, if there is one.
@@ -129,7 +142,7 @@ impl WriteTransaction {
         Ok(id.map(DocumentId))
     }
 
-    fn record(&self, document: DocumentId) -> Result<DocumentRecord> {
+    pub(super) fn record(&self, document: DocumentId) -> Result<DocumentRecord> {
         let key = key::one(document.0);
         let record = self.batch.get(&DOCUMENT, &key, |p| codec::decode(&DOCUMENT, &key, p))?;
         record.ok_or_else(|| Error::not_found(format!("there is no document {document}")))
@@ -299,6 +312,7 @@ impl WriteTransaction {
         self.batch.remove(&ROOT, &key::one(record.first_node))?;
         self.batch.remove_prefix(&TREE, &key)?;
         self.batch.remove_prefix(&TEXT, &key)?;
+        self.graph.remove(&self.batch, document)?;
         let last = record.first_node.saturating_add(record.nodes.saturating_sub(1));
         for (space, pending) in &mut self.spaces {
             let context = key::two(space.0, document.0);
@@ -460,6 +474,7 @@ impl WriteTransaction {
     pub fn commit(mut self) -> Result<()> {
         self.flush_segment()?;
         self.flush_vectors(0)?;
+        self.graph.finish(&self.batch, &self.deleted)?;
         segments::tidy(&self.batch, &mut self.manifest, &self.deleted, &mut self.counters.next_segment)?;
         for (id, pending) in self.spaces.iter().filter(|(_, pending)| pending.changed) {
             self.batch.put_value(&SPACE, &key::one(id.0), &pending.record.seal(*id)?)?;

@@ -22,7 +22,9 @@ pub const FORMAT_VERSION: u32 = 1;
 /// Read-feature bits this build knows.
 pub const KNOWN_READ_FEATURES: u64 = 0;
 /// Write-feature bits this build knows.
-pub const KNOWN_WRITE_FEATURES: u64 = 0;
+pub const KNOWN_WRITE_FEATURES: u64 = GRAPH_FEATURE;
+/// Write-feature bit 0: the file has a graph, which whoever removes a document must bring up to date.
+pub const GRAPH_FEATURE: u64 = 1;
 
 /// Who made the file, and what it takes to read and to write it.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]

@@ -12,6 +12,7 @@
 //! | 7.1, 7.7 live segments, deleted nodes | [`manifest`] |
 //! | 7.2 to 7.6 text segments | [`text`] |
 //! | 8.1 to 8.3 spaces, vector blocks, context norms | [`vector`] |
+//! | 14 the graph | [`graph`] |
 //!
 //! Nothing here trusts its input: every decoder is given bytes that may come from a damaged or hostile file.
 
@@ -20,6 +21,7 @@
 pub mod codec;
 pub mod document;
 pub mod frame;
+pub mod graph;
 pub mod identity;
 pub mod key;
 pub mod layout;
@@ -32,7 +34,7 @@ use self::frame::RecordKind;
 use self::layout::Layout;
 
 /// Every kind of record; one a table.
-pub const KINDS: [RecordKind; 14] = [
+pub const KINDS: [RecordKind; 21] = [
     identity::META,
     identity::CATALOGUE,
     document::DOCUMENT,
@@ -47,10 +49,17 @@ pub const KINDS: [RecordKind; 14] = [
     vector::SPACE,
     vector::BLOCK,
     vector::CONTEXT,
+    graph::GRAPH_NAME,
+    graph::ENTITY,
+    graph::ENTITY_KEY,
+    graph::HYPEREDGE,
+    graph::HYPEREDGE_KEY,
+    graph::GRAPH_DOCUMENT,
+    graph::GRAPH_PART,
 ];
 
 /// Every fixed layout, for the test that holds them against the tables of the spec.
-pub const LAYOUTS: [Layout; 8] = [
+pub const LAYOUTS: [Layout; 12] = [
     RecordKind::LAYOUT,
     document::TEXT_LAYOUT,
     text::ListRecord::LAYOUT,
@@ -59,4 +68,8 @@ pub const LAYOUTS: [Layout; 8] = [
     text::InnerRecord::LAYOUT,
     vector::VectorBlock::LAYOUT,
     vector::ContextNorms::LAYOUT,
+    graph::EDGE_LAYOUT,
+    graph::MEMBER_LAYOUT,
+    graph::SUPPORT_LAYOUT,
+    graph::MENTIONED_LAYOUT,
 ];

@@ -6,6 +6,8 @@
 //! * [`Rrf`], [`min_max`], [`weighted`], [`hybrid`]: lists of scores made one.
 //! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
 //! * [`FindPaths`]: leaves that what matches leads to, with the way to each.
+//! * [`ScoreMap`], [`Fusion`], [`ConsensusG1`], [`ConsensusG3`]: sparse scores of several views made one.
+//! * [`find_entities`], [`expand`], [`page_rank`], [`beam_paths`], [`project`]: the graph, asked.
 //! * [`Mmr`]: the same ranking with less repetition.
 //! * [`Packing`]: from a ranking to an [`EvidenceList`], which [`Format`] renders.
 //! * [`Trace`]: what each step saw, kept and spent.
@@ -14,27 +16,35 @@
 //! of a hash table or on the number of threads.
 
 mod budget;
+mod consensus;
 mod evidence;
 mod filter;
 mod fuse;
+mod graph;
 mod leaf_score;
 mod mmr;
 mod pack;
 mod paths;
 mod render;
 mod scope;
+mod scores;
 mod search;
 mod trace;
 
 pub use budget::Budget;
+pub use consensus::{
+    Agreed, Bonus, ConsensusG1, ConsensusG3, EntityHit, EntityScore, RelationHit, RelationPool, Views,
+};
 pub use evidence::{Cut, CutReason, Evidence, EvidenceList};
 pub use filter::Filter;
 pub use fuse::{Rrf, Scored, hybrid, min_max, weighted};
+pub use graph::{EntityQuery, beam_paths, expand, find_entities, page_rank, project, projected};
 pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
 pub use paths::{BaseWeights, FindPaths, PathHit, PathStep, SentenceVectors};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};
+pub use scores::{Fusion, Pool, ScoreMap};
 pub use search::{Hit, Place, Search, SearchMode};
 pub use trace::{Step, Trace};

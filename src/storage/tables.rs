@@ -36,7 +36,7 @@ const fn table(name: &'static str, class: Class, section: &'static str) -> Table
 }
 
 /// All tables, in the order of the spec.
-pub const TABLES: [Table; 14] = [
+pub const TABLES: [Table; 21] = [
     table("meta", Class::Canonical, "4.1"),
     table("catalogue", Class::Canonical, "6.1"),
     table("documents", Class::Canonical, "6.2"),
@@ -51,6 +51,13 @@ pub const TABLES: [Table; 14] = [
     table("spaces", Class::Canonical, "8.1"),
     table("vectors", Class::Canonical, "8.2"),
     table("contexts", Class::Derived, "8.3"),
+    table("graph_names", Class::Canonical, "14.2"),
+    table("entities", Class::Canonical, "14.3"),
+    table("entity_keys", Class::Derived, "14.3"),
+    table("hyperedges", Class::Canonical, "14.4"),
+    table("hyperedge_keys", Class::Derived, "14.4"),
+    table("graph_documents", Class::Canonical, "14.5"),
+    table("graph_parts", Class::Derived, "14.6"),
 ];
 
 /// Where the table called `name` stands in [`TABLES`].
