@@ -1,4 +1,5 @@
-//! Multi-hop retrieval over a file: leaves that what matches a question leads to, each with the way to it.
+//! Multi-hop retrieval over a file: leaves that what matches a question leads to, each with the way to it. Names are
+//! those of the file's graph (`evdb build --names`), or are read off its texts if it has none.
 //!
 //! ```sh
 //! cargo run --example find_paths -- FILE --sentences                 # one line a sentence: text, names, titles
@@ -18,6 +19,7 @@ use std::path::Path;
 use evdb::graph::paths::{PathIndex, QuestionNames};
 use evdb::ingest::extract::{NameRules, path_index};
 use evdb::providers::{Matrix, Npy};
+use evdb::query::path_index as stored_index;
 use evdb::query::{FindPaths, PathHit, Question, QuestionVector, SentenceVectors};
 use evdb::{Database, Error, NodeId, ReadTransaction, Result, Span};
 use serde_json::{Value, json};
@@ -56,7 +58,8 @@ fn main() -> Result<()> {
     let database = Database::open(Path::new(file))?;
     let read = database.begin_read()?;
     let started = std::time::Instant::now();
-    let index = path_index(&read, &NameRules::default())?;
+    let stored = read.graph()?.hyperedge_count() > 0;
+    let index = if stored { stored_index(&read)? } else { path_index(&read, &NameRules::default())? };
     eprintln!(
         "{} leaves, {} sentences, {} keys in {:.2} s",
         index.leaf_count(),

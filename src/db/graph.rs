@@ -114,8 +114,7 @@ impl Open {
             batch.get(&MANIFEST, GRAPH_MANIFEST_KEY, |p| codec::decode(&MANIFEST, GRAPH_MANIFEST_KEY, p))?;
         let mut names = HashMap::new();
         batch.scan_raw(GRAPH_NAME.table, &[], |key, value| {
-            let id =
-                key::parse_one(key).ok_or_else(|| GRAPH_NAME.malformed(key, "key", 0, "it is no id"))?;
+            let id = key::parse_one(key).ok_or_else(|| GRAPH_NAME.malformed(key, "key", 0, "it is no id"))?;
             names.insert(codec::open(&GRAPH_NAME, key, value)?, id);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -228,7 +227,12 @@ impl WriteTransaction {
     /// `NotFound` if there is no such document; `InvalidInput`, before anything is changed, if `document` is
     /// another, an index or span is not in it, a name is empty or above 1,000 bytes, a label, text, or value
     /// above 65,535, a hyperedge has no member, or a weight is negative or not finite; `Corrupt`; `Io`.
-    pub fn put_graph(&mut self, id: DocumentId, document: &Document, patch: &GraphPatch) -> Result<GraphCounts> {
+    pub fn put_graph(
+        &mut self,
+        id: DocumentId,
+        document: &Document,
+        patch: &GraphPatch,
+    ) -> Result<GraphCounts> {
         let record = self.record(id)?;
         if record.key != document.key || record.nodes as usize != document.nodes.len() {
             return Err(Error::invalid(format!(
@@ -327,15 +331,17 @@ impl Put<'_> {
         for (node, weight) in &draft.mentions {
             self.mentions.want(id, self.first + node, *weight);
         }
-        let is_there = |links: &BTreeMap<(u32, u32), f32>| links.range((id, 0)..=(id, u32::MAX)).next().is_some();
+        let is_there =
+            |links: &BTreeMap<(u32, u32), f32>| links.range((id, 0)..=(id, u32::MAX)).next().is_some();
         if !is_there(&self.mentions.wanted) && !is_there(&self.mentions.there) {
             self.mentions.want(id, self.first, 1.0);
         }
         let aliases = draft.aliases.iter().map(|alias| (String::new(), normalise(alias)));
         let aliases = aliases.filter(|(_, alias)| !alias.is_empty() && *alias != name);
-        let values = draft.attributes.iter().flat_map(|(key, values)| {
-            values.iter().map(|value| (normalise(key), value.trim().to_owned()))
-        });
+        let values = draft
+            .attributes
+            .iter()
+            .flat_map(|(key, values)| values.iter().map(|value| (normalise(key), value.trim().to_owned())));
         let values = values.filter(|(key, value)| !key.is_empty() && !value.is_empty());
         let root = self.first;
         let facts: Vec<Fact> = aliases.chain(values).map(|(key, value)| Fact { key, value, root }).collect();
@@ -343,7 +349,8 @@ impl Put<'_> {
             return Ok(());
         }
         let key = key::one(id);
-        let record: Option<EntityRecord> = self.batch.get(&ENTITY, &key, |p| codec::decode(&ENTITY, &key, p))?;
+        let record: Option<EntityRecord> =
+            self.batch.get(&ENTITY, &key, |p| codec::decode(&ENTITY, &key, p))?;
         let mut record = record.unwrap_or(EntityRecord { name, kind, facts: Vec::new() });
         let before = record.facts.clone();
         record.facts.retain(|fact| !self.deleted.contains(fact.root));
@@ -383,7 +390,9 @@ impl Put<'_> {
         let kind = self.open.name(self.batch, &kind)?;
         let known = match place {
             Some(_) => self.placed.get(&own_key).copied(),
-            None => self.batch.get(&HYPEREDGE_KEY, &own_key, |p| codec::decode(&HYPEREDGE_KEY, &own_key, p))?,
+            None => {
+                self.batch.get(&HYPEREDGE_KEY, &own_key, |p| codec::decode(&HYPEREDGE_KEY, &own_key, p))?
+            }
         };
         let id = match known {
             Some(id) => id,
@@ -463,7 +472,11 @@ fn check(document: &Document, patch: &GraphPatch, next_node: u32) -> Result<()> 
     };
     let weight = |weight: f32| {
         let is_sound = weight >= 0.0 && weight.is_finite();
-        if is_sound { Ok(()) } else { Err(Error::invalid(format!("a weight is {weight}; it must be finite, from 0"))) }
+        if is_sound {
+            Ok(())
+        } else {
+            Err(Error::invalid(format!("a weight is {weight}; it must be finite, from 0")))
+        }
     };
     let short = |text: &str| within(text, MAX_NAME_BYTES);
     let named = |name: &str, kind: &str| {
@@ -519,7 +532,8 @@ fn check(document: &Document, patch: &GraphPatch, next_node: u32) -> Result<()> 
 /// Fails if `text`, normalised, has over `limit` bytes.
 fn within(text: &str, limit: usize) -> Result<()> {
     // Normalising makes a text longer by a factor at most, so that most need not be normalised to know.
-    let len = if text.len() <= limit / 20 { text.len() } else { normalise(text).len().max(text.trim().len()) };
+    let len =
+        if text.len() <= limit / 20 { text.len() } else { normalise(text).len().max(text.trim().len()) };
     if len <= limit {
         return Ok(());
     }

@@ -92,8 +92,8 @@ impl ReadTransaction {
         snapshot.scan(&GRAPH_DOCUMENT, &[], |key, payload| {
             let part: DocumentPart = codec::decode(&GRAPH_DOCUMENT, key, payload)?;
             let document = key::parse_two(key).and_then(|(document, _)| infos.get(&DocumentId(document)));
-            let document =
-                document.ok_or_else(|| GRAPH_DOCUMENT.malformed(key, "key", 0, "there is no such document"))?;
+            let document = document
+                .ok_or_else(|| GRAPH_DOCUMENT.malformed(key, "key", 0, "there is no such document"))?;
             let range = document.nodes.first.0..=document.nodes.last.0;
             let strange = |links: &[Support]| links.iter().any(|link| !range.contains(&link.node));
             if strange(&part.mentions) || strange(&part.supports) {

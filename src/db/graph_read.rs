@@ -185,8 +185,11 @@ impl ReadTransaction {
             attributes: BTreeMap::new(),
         };
         for fact in record.facts.into_iter().filter(|fact| !deleted.contains(fact.root)) {
-            let list =
-                if fact.key.is_empty() { &mut info.aliases } else { info.attributes.entry(fact.key).or_default() };
+            let list = if fact.key.is_empty() {
+                &mut info.aliases
+            } else {
+                info.attributes.entry(fact.key).or_default()
+            };
             list.push(fact.value);
         }
         for list in std::iter::once(&mut info.aliases).chain(info.attributes.values_mut()) {
@@ -216,6 +219,27 @@ impl ReadTransaction {
             None => Ok(()),
             Some(id) => Err(ENTITY.malformed(&key::one(id.0), "key", 0, "the record is missing")),
         }
+    }
+
+    /// Hands the place of the text of every hyperedge that has one to `visit`, by id.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`, `Io`, whatever `visit` returns.
+    pub fn for_each_place(
+        &self,
+        mut visit: impl FnMut(HyperedgeId, NodeId, Span) -> Result<()>,
+    ) -> Result<()> {
+        let graph = self.graph()?;
+        self.state.snapshot.scan(&HYPEREDGE, &[], |key, payload| {
+            let id = key::parse_one(key).ok_or_else(|| HYPEREDGE.malformed(key, "key", 0, "it is no id"))?;
+            let record: HyperedgeRecord = codec::decode(&HYPEREDGE, key, payload)?;
+            let live = graph.kind(HyperedgeId(id)).is_some();
+            if let Some((node, start, end)) = record.place.filter(|(_, start, end)| live && start <= end) {
+                visit(HyperedgeId(id), NodeId(node), Span::new(start, end))?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// The entity of that name and kind, which are normalised first.

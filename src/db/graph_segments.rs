@@ -190,7 +190,8 @@ impl Objects {
     fn erase(&self, batch: &Batch) -> Result<()> {
         for id in &self.entities {
             let key = key::one(*id);
-            let record: Option<EntityRecord> = batch.get(&ENTITY, &key, |p| codec::decode(&ENTITY, &key, p))?;
+            let record: Option<EntityRecord> =
+                batch.get(&ENTITY, &key, |p| codec::decode(&ENTITY, &key, p))?;
             let record = record.ok_or_else(|| missing("entity", *id))?;
             batch.remove(&ENTITY, &key)?;
             batch.remove(&ENTITY_KEY, &entity_key(&record.name, &record.kind))?;

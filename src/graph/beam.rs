@@ -81,7 +81,8 @@ impl BeamPaths {
         anchors: &[Object],
         mut score: impl FnMut(HyperedgeId) -> Result<f32>,
     ) -> Result<Vec<Path>> {
-        let starts: BTreeSet<u32> = anchors.iter().filter_map(|anchor| graph.index_of(*anchor)).map(index).collect();
+        let starts: BTreeSet<u32> =
+            anchors.iter().filter_map(|anchor| graph.index_of(*anchor)).map(index).collect();
         let starts = starts.into_iter().filter(|at| (*at as usize) < graph.vertex_count());
         let mut open: Vec<Growing> =
             starts.map(|at| Growing { vertices: vec![at], edges: Vec::new(), sum: 0.0 }).collect();

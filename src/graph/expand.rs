@@ -76,7 +76,10 @@ impl Expand {
         let mut run = Run {
             graph,
             bounds: self,
-            kinds: self.kinds.as_ref().map(|kinds| kinds.iter().filter_map(|kind| graph.kind_id(kind)).collect()),
+            kinds: self
+                .kinds
+                .as_ref()
+                .map(|kinds| kinds.iter().filter_map(|kind| graph.kind_id(kind)).collect()),
             out: Expansion::default(),
             met: HashSet::new(),
             followed: HashSet::new(),
@@ -146,7 +149,9 @@ impl Run<'_> {
                 if !self.visit() {
                     return;
                 }
-                if kind.is_some_and(|kind| kind != graph.kinds[*edge as usize]) || self.followed.contains(edge) {
+                if kind.is_some_and(|kind| kind != graph.kinds[*edge as usize])
+                    || self.followed.contains(edge)
+                {
                     continue;
                 }
                 if left == 0 || self.out.reached.len() >= self.bounds.total {

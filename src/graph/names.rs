@@ -50,7 +50,8 @@ impl NameIndex {
                 *scores.entry(*entity).or_default() += score;
             }
         }
-        let mut found: Vec<(EntityId, f32)> = scores.into_iter().map(|(id, score)| (id, score as f32)).collect();
+        let mut found: Vec<(EntityId, f32)> =
+            scores.into_iter().map(|(id, score)| (id, score as f32)).collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         found.truncate(limit);
         found

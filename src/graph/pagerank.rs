@@ -126,7 +126,8 @@ impl PageRank {
             Precision::Best(tie) => (LEAST, Some(tie.max(LEAST))),
         };
         let mut workspace = Workspace::take(graph, walk.len());
-        let mut push = Push { walk: &walk, damping: self.damping, workspace: &mut workspace, settled: 0.0, steps: 0 };
+        let mut push =
+            Push { walk: &walk, damping: self.damping, workspace: &mut workspace, settled: 0.0, steps: 0 };
         let idle = push.start(&seeds.list);
         let mut level = finest.max(COARSE);
         ranks.off_by_degree = loop {
@@ -170,14 +171,20 @@ impl PageRank {
 
     fn prepare(&self, graph: &Graph, seeds: &[(Object, f64)]) -> Result<(Arc<Walk>, Seeds)> {
         if !(0.0..1.0).contains(&self.damping) {
-            return Err(Error::invalid(format!("the damping is {}; it must be in 0 to 1, below 1", self.damping)));
+            return Err(Error::invalid(format!(
+                "the damping is {}; it must be in 0 to 1, below 1",
+                self.damping
+            )));
         }
         let (Precision::Push(off) | Precision::Best(off) | Precision::Full(off)) = self.precision;
         if off.is_nan() || off <= 0.0 {
             return Err(Error::invalid(format!("the precision is {off}; it must be above 0")));
         }
         if !(self.mention_weight >= 0.0 && self.mention_weight.is_finite()) {
-            return Err(Error::invalid(format!("the weight of mentions is {}, not from 0", self.mention_weight)));
+            return Err(Error::invalid(format!(
+                "the weight of mentions is {}, not from 0",
+                self.mention_weight
+            )));
         }
         let kinds = self.kinds.as_ref().map(|kinds| graph.kind_ids(kinds));
         let walk = graph.walk(self.on, kinds, self.mention_weight);
@@ -185,7 +192,9 @@ impl PageRank {
         let mut unknown = Vec::new();
         for (object, weight) in seeds {
             if !(*weight >= 0.0 && weight.is_finite()) {
-                return Err(Error::invalid(format!("a seed has the weight {weight}; it must be finite and not below 0")));
+                return Err(Error::invalid(format!(
+                    "a seed has the weight {weight}; it must be finite and not below 0"
+                )));
             }
             match graph.index_of(*object).filter(|at| *at < walk.len()) {
                 Some(at) => *known.entry(super::view::index(at)).or_insert(0.0) += weight,
@@ -282,7 +291,8 @@ fn parted(walk: &Walk, seeds: &[(u32, f64)], damping: f64) -> (Moving, Vec<(u32,
         return (Moving { list, mass: 0.0 }, idle);
     }
     let idle_share = (1.0 - share).max(0.0);
-    let idle_mass = if idle.is_empty() { 0.0 } else { (1.0 - damping) * idle_share / (1.0 - damping * idle_share) };
+    let idle_mass =
+        if idle.is_empty() { 0.0 } else { (1.0 - damping) * idle_share / (1.0 - damping * idle_share) };
     let list = list.into_iter().map(|(vertex, own)| (vertex, own / share)).collect();
     let total: f64 = idle.iter().map(|(_, share)| share).sum();
     let idle = idle.into_iter().map(|(vertex, own)| (vertex, own / total * idle_mass)).collect();
@@ -378,7 +388,8 @@ impl Push<'_> {
         let is_clean = |vertex: &&u32| !cells[**vertex as usize].touched;
         // Of vertices not met, the one of the greatest degree; or one that none of them exceeds.
         let greatest = &self.walk.greatest;
-        let stranger = greatest.iter().find(is_clean).or(greatest.last().filter(|_| self.walk.len() > greatest.len()));
+        let stranger =
+            greatest.iter().find(is_clean).or(greatest.last().filter(|_| self.walk.len() > greatest.len()));
         let stranger = stranger.map_or(0.0, |vertex| reach(*vertex));
         let mut order: Vec<u32> = self.workspace.touched.clone();
         if order.len() <= limit {

@@ -180,7 +180,8 @@ impl GraphSegment {
             }
             before = (*id, *end);
         }
-        (before.1 as usize != self.mentions.len()).then_some((MENTIONS, "mentions follow those of the last entity"))
+        (before.1 as usize != self.mentions.len())
+            .then_some((MENTIONS, "mentions follow those of the last entity"))
     }
 }
 

@@ -143,7 +143,10 @@ fn page_rank_of_two_entities_worked_by_hand() {
         };
         near(&rank(WalkOn::Members), &[(entity(1), 2.0 / 3.0), (entity(2), 1.0 / 3.0)]);
         let edge = Object::Hyperedge(HyperedgeId(1));
-        near(&rank(WalkOn::Incidence), &[(entity(1), 7.0 / 12.0), (edge, 1.0 / 3.0), (entity(2), 1.0 / 12.0)]);
+        near(
+            &rank(WalkOn::Incidence),
+            &[(entity(1), 7.0 / 12.0), (edge, 1.0 / 3.0), (entity(2), 1.0 / 12.0)],
+        );
     }
 }
 
@@ -156,7 +159,8 @@ fn a_walker_that_can_go_nowhere_returns_to_a_seed() {
         let seeds = [(entity(4), 1.0), (entity(1), 1.0)];
         let ranks = walk(WalkOn::Members, 0.5, precision).run(&graph, &seeds, 9).expect("sound");
 
-        let of = |id| ranks.best.iter().find(|(object, _)| *object == entity(id)).map_or(0.0, |(_, rank)| *rank);
+        let of =
+            |id| ranks.best.iter().find(|(object, _)| *object == entity(id)).map_or(0.0, |(_, rank)| *rank);
         assert!((of(4) - 1.0 / 3.0).abs() < 1e-9, "{ranks:?}");
         assert!((ranks.best.iter().map(|(_, rank)| rank).sum::<f64>() - 1.0).abs() < 1e-9);
         let alone = walk(WalkOn::Members, 0.5, precision).run(&graph, &[(entity(4), 7.0)], 9).expect("sound");
@@ -202,17 +206,16 @@ fn kinds_and_mentions_change_where_a_walk_goes() {
 fn paths_of_a_beam_end_at_a_circle_and_keep_the_best() {
     let graph = circle();
     let score = |edge: HyperedgeId| Ok([0.0, 0.9, 0.5, 0.8, 1.0, f32::NAN][edge.index()]);
-    let all = BeamPaths { least: 0.1, ..BeamPaths::default() }.run(&graph, &[entity(1)], score).expect("sound");
+    let all =
+        BeamPaths { least: 0.1, ..BeamPaths::default() }.run(&graph, &[entity(1)], score).expect("sound");
 
     let told: Vec<(Vec<u32>, f32)> =
         all.iter().map(|path| (path.steps.iter().map(|(edge, ..)| edge.0).collect(), path.score)).collect();
     // 1-2 by .9; 1-3 by .8; 1-2-3 by (.9 + .5)/2; 1-3-2 by (.8 + .5)/2. Hyperedge 5 is NaN, 4 leads nowhere.
-    assert_eq!(told.iter().map(|(edges, _)| edges.clone()).collect::<Vec<_>>(), [
-        vec![1],
-        vec![3],
-        vec![1, 2],
-        vec![3, 2]
-    ]);
+    assert_eq!(
+        told.iter().map(|(edges, _)| edges.clone()).collect::<Vec<_>>(),
+        [vec![1], vec![3], vec![1, 2], vec![3, 2]]
+    );
     for ((_, score), wanted) in told.iter().zip([0.9, 0.8, 0.7, 0.65]) {
         assert!((score - wanted).abs() < 1e-6, "{told:?}");
     }

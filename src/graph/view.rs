@@ -138,7 +138,8 @@ impl Graph {
         for member in &rows.members {
             let at = if member.is_node { node_at.find(member.target) } else { entity_at.find(member.target) };
             let at = at.ok_or_else(|| {
-                let why = format!("entity {} is a member of a hyperedge and nothing mentions it", member.target);
+                let why =
+                    format!("entity {} is a member of a hyperedge and nothing mentions it", member.target);
                 GRAPH_PART.malformed(b"*", "target", 0, why)
             })?;
             vertices.push(if member.is_node { at + index(first_node) } else { at });
@@ -160,7 +161,8 @@ impl Graph {
             start = end as usize;
         }
         let vertex_count = entities.len() + nodes.len();
-        let pairs = || (0..index(edges.len())).flat_map(|e| distinct.row(e as usize).iter().map(move |v| (*v, e)));
+        let pairs =
+            || (0..index(edges.len())).flat_map(|e| distinct.row(e as usize).iter().map(move |v| (*v, e)));
         let mut incident: Csr<u32> = Csr::gather(vertex_count, pairs);
         for at in 0..vertex_count {
             let start = at.checked_sub(1).map_or(0, |before| incident.ends[before] as usize);
@@ -378,7 +380,11 @@ impl Graph {
 }
 
 /// Node index and owner of each link; link `i` belongs to the first owner that ends after `i`.
-fn owners<'a>(ends: &'a [u32], links: &'a [Link], node_at: &'a Lookup<'_>) -> impl Iterator<Item = (u32, u32)> {
+fn owners<'a>(
+    ends: &'a [u32],
+    links: &'a [Link],
+    node_at: &'a Lookup<'_>,
+) -> impl Iterator<Item = (u32, u32)> {
     let starts = std::iter::once(0).chain(ends.iter().copied());
     (0..index(ends.len())).zip(starts.zip(ends)).flat_map(move |(owner, (start, end))| {
         let own = &links[start as usize..*end as usize];

@@ -78,9 +78,10 @@ impl Walk {
             }
             mention_arcs(graph, mention_weight, arc);
         });
-        let hub_pairs = || (0..index(hub_edges.len())).flat_map(|h| {
-            members(hub_edges[h as usize]).iter().map(move |v| (h, *v))
-        });
+        let hub_pairs = || {
+            (0..index(hub_edges.len()))
+                .flat_map(|h| members(hub_edges[h as usize]).iter().map(move |v| (h, *v)))
+        };
         let hub_members = Csr::gather(hub_edges.len(), hub_pairs);
         let hubs = Csr::gather(size, || hub_pairs().map(|(hub, vertex)| (vertex, hub)));
         let hub_weights: Vec<f32> = hub_edges.iter().map(|edge| share(*edge)).collect();
@@ -94,9 +95,7 @@ impl Walk {
         };
         let degrees: Vec<f64> = (0..size).map(degree).collect();
         let mut greatest: Vec<u32> = (0..index(size)).collect();
-        let order = |a: &u32, b: &u32| {
-            degrees[*b as usize].total_cmp(&degrees[*a as usize]).then(a.cmp(b))
-        };
+        let order = |a: &u32, b: &u32| degrees[*b as usize].total_cmp(&degrees[*a as usize]).then(a.cmp(b));
         if greatest.len() > GREATEST {
             greatest.select_nth_unstable_by(GREATEST, order);
             greatest.truncate(GREATEST);

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::balance;
 use super::balance::Rows;
+use super::extract::NameRules;
+use super::extract::extract;
 use super::options::Options;
 use super::options::Report;
 use super::options::Warning;
@@ -14,6 +16,7 @@ use crate::db::PreparedDocument;
 use crate::db::Upsert;
 use crate::error::Error;
 use crate::error::Result;
+use crate::graph::GraphPatch;
 use crate::model::Embedder;
 use crate::providers::Matrix;
 use crate::tree::Document;
@@ -83,6 +86,7 @@ pub struct Loader<'a> {
     threads: usize,
     embedder: Option<SpaceEmbedder>,
     vectors: Option<GivenVectors>,
+    names: Option<NameRules>,
     batch: Vec<Document>,
     batch_bytes: usize,
     limit_bytes: usize,
@@ -102,6 +106,7 @@ impl<'a> Loader<'a> {
             threads: 1,
             embedder: None,
             vectors: None,
+            names: None,
             batch: Vec::new(),
             batch_bytes: 0,
             limit_bytes: BATCH_TEXT_BYTES,
@@ -145,6 +150,14 @@ impl<'a> Loader<'a> {
     #[must_use]
     pub fn vectors(mut self, vectors: GivenVectors) -> Self {
         self.vectors = Some(vectors);
+        self
+    }
+
+    /// Puts the names, sentences and relations of each document into the graph, as `rules` read them. The rules learn
+    /// each batch before they read it, so that a document's names depend a little on what is loaded with it.
+    #[must_use]
+    pub fn names(mut self, rules: NameRules) -> Self {
+        self.names = Some(rules);
         self
     }
 
@@ -242,11 +255,20 @@ impl<'a> Loader<'a> {
             if transaction.is_unchanged(&document)? {
                 self.progress.unchanged += 1;
             } else {
-                changed.push(Job { base, document: Some(document), prepared: None, embedded: Vec::new() });
+                changed.push(Job {
+                    base,
+                    document: Some(document),
+                    prepared: None,
+                    embedded: Vec::new(),
+                    patch: None,
+                });
             }
         }
-        let (database, embedder) = (self.database, self.embedder.as_ref());
-        in_parallel(&mut changed, self.threads, |job| job.prepare(database, embedder))?;
+        if let Some(names) = &mut self.names {
+            changed.iter().filter_map(|job| job.document.as_ref()).for_each(|document| names.learn(document));
+        }
+        let (database, embedder, names) = (self.database, self.embedder.as_ref(), self.names.as_ref());
+        in_parallel(&mut changed, self.threads, |job| job.prepare(database, embedder, names))?;
         let given = self.vectors.as_ref();
         let given_space = given.map(|given| {
             transaction.open_space(&given.space, given.matrix.columns(), Metric::Cosine, &given.fingerprint)
@@ -267,6 +289,9 @@ impl<'a> Loader<'a> {
                     self.progress.unchanged += 1;
                     continue;
                 }
+            }
+            if let Some(patch) = &job.patch {
+                transaction.put_graph(upsert.document(), prepared.document(), patch)?;
             }
             if let (Some(space), Some(given)) = (given_space, given) {
                 let rows = given.rows_of(prepared.document(), job.base)?;
@@ -315,11 +340,21 @@ struct Job {
     document: Option<Document>,
     prepared: Option<PreparedDocument>,
     embedded: Vec<f32>,
+    patch: Option<GraphPatch>,
 }
 
 impl Job {
-    fn prepare(&mut self, database: &Database, embedder: Option<&SpaceEmbedder>) -> Result<()> {
+    fn prepare(
+        &mut self,
+        database: &Database,
+        embedder: Option<&SpaceEmbedder>,
+        names: Option<&NameRules>,
+    ) -> Result<()> {
         let Some(document) = self.document.take() else { return Ok(()) };
+        if let Some(names) = names {
+            document.validate()?;
+            self.patch = Some(extract(&document, names)?.patch(&document));
+        }
         if let Some(SpaceEmbedder { embedder, .. }) = embedder {
             let texts = leaf_texts(&document);
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -221,9 +221,11 @@ impl ConsensusG3 {
                 scaled.iter().map(|(leaf, own)| (leaf, own * share(leaf, support.get(leaf)))).collect()
             }
         };
-        let on_leaves = views.relations.iter().take(self.taken).flat_map(|hit| {
-            hit.leaves.iter().map(move |leaf| (*leaf, hit.score))
-        });
+        let on_leaves = views
+            .relations
+            .iter()
+            .take(self.taken)
+            .flat_map(|hit| hit.leaves.iter().map(move |leaf| (*leaf, hit.score)));
         let pooled: ScoreMap<NodeId> = match self.relation_pool {
             RelationPool::Max => ScoreMap::pooled(on_leaves, Pool::Max),
             RelationPool::MaxResidual(share) => ScoreMap::pooled(on_leaves, Pool::MaxPlus(share)),
@@ -354,7 +356,8 @@ mod tests {
     /// A constant view is all ones; NaN takes no part; an empty view is none.
     #[test]
     fn constant_empty_and_nan_views_rank_all_the_same() {
-        let constant = Views { text: vec![(NodeId(7), 0.3), (NodeId(5), 0.3)], leaves: 2, ..Views::default() };
+        let constant =
+            Views { text: vec![(NodeId(7), 0.3), (NodeId(5), 0.3)], leaves: 2, ..Views::default() };
         let nan = Views { text: vec![(NodeId(7), f32::NAN), (NodeId(5), 0.3)], ..constant.clone() };
 
         near(&ConsensusG1::default().rank(&constant), &[(5, 0.6), (7, 0.6)]);

@@ -5,7 +5,7 @@
 //! * [`Budget`]: a ceiling in tokens, never exceeded.
 //! * [`Rrf`], [`min_max`], [`weighted`], [`hybrid`]: lists of scores made one.
 //! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
-//! * [`FindPaths`]: leaves that what matches leads to, with the way to each.
+//! * [`FindPaths`], [`path_index`]: leaves that what matches leads to, with the way to each.
 //! * [`ScoreMap`], [`Fusion`], [`ConsensusG1`], [`ConsensusG3`]: sparse scores of several views made one.
 //! * [`find_entities`], [`expand`], [`page_rank`], [`beam_paths`], [`project`]: the graph, asked.
 //! * [`Mmr`]: the same ranking with less repetition.
@@ -24,6 +24,7 @@ mod graph;
 mod leaf_score;
 mod mmr;
 mod pack;
+mod path_index;
 mod paths;
 mod render;
 mod scope;
@@ -42,6 +43,7 @@ pub use graph::{EntityQuery, beam_paths, expand, find_entities, page_rank, proje
 pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
+pub use path_index::path_index;
 pub use paths::{BaseWeights, FindPaths, PathHit, PathStep, SentenceVectors};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};

@@ -257,11 +257,10 @@ mod tests {
 
     #[test]
     fn min_max_of_a_sparse_map_is_as_stated() {
-        near(&map(&[(1, 2.0), (2, 6.0), (3, 4.0)]).min_max().0.into_iter().collect::<Vec<_>>(), &[
-            (1, 0.0),
-            (2, 1.0),
-            (3, 0.5),
-        ]);
+        near(
+            &map(&[(1, 2.0), (2, 6.0), (3, 4.0)]).min_max().0.into_iter().collect::<Vec<_>>(),
+            &[(1, 0.0), (2, 1.0), (3, 0.5)],
+        );
         assert_eq!(map(&[(1, -3.0), (2, -3.0)]).min_max(), map(&[(1, 1.0), (2, 1.0)]));
         assert_eq!(map(&[(9, 0.0)]).min_max(), map(&[(9, 1.0)]));
         assert!(map(&[]).min_max().is_empty());

@@ -6,6 +6,7 @@ use super::csr::Csr;
 use super::csr::as_u32;
 use super::name::key_of;
 use super::title::longest_titles;
+use super::title::title_keys;
 use super::title::without_initials;
 use super::title::written_as_name;
 use super::word::Word;
@@ -183,7 +184,7 @@ impl Interned {
 }
 
 impl PathIndexBuilder {
-    /// Begins leaf `node`, which has the keys `titles` as titles (see [`title_keys`](super::title_keys)).
+    /// Begins leaf `node`, which has the titles `titles`; each gives its [keys](title_keys).
     ///
     /// # Errors
     ///
@@ -197,8 +198,8 @@ impl PathIndexBuilder {
         }
         self.leaves.push(node);
         self.first_sentence.push(as_u32(self.sentences.len()));
-        for title in titles {
-            let number = self.title_texts.number(title);
+        for key in titles.into_iter().flat_map(title_keys) {
+            let number = self.title_texts.number(&key);
             if !self.titles.open_row().contains(&number) {
                 self.titles.push(number);
             }

@@ -9,6 +9,13 @@
 //! Everything is a function of what was added, in any order of documents: ties go to the lower number, nothing
 //! depends on hash tables or threads. Not for: texts without titles, where only shared names are left.
 
+/// Kind of the hyperedges that are sentences.
+pub const SENTENCE: &str = "sentence";
+/// Role of what a sentence names.
+pub const MENTION_ROLE: &str = "mention";
+/// Role of what a sentence's leaf is about.
+pub const TITLE_ROLE: &str = "title";
+
 mod csr;
 mod index;
 mod name;
@@ -29,7 +36,7 @@ pub use name::parts;
 pub use name::trimmed;
 pub use question::QuestionNames;
 pub use title::MAX_TITLE_WORDS;
-pub use title::alias_key;
+pub use title::alias;
 pub use title::longest_titles;
 pub use title::title_keys;
 pub use title::without_initials;

@@ -3,6 +3,7 @@
 //! A document is read by itself: what it says does not change when another comes or goes. Which names are titles
 //! of others is settled when a [`PathIndex`](crate::graph::paths::PathIndex) is made.
 
+mod patch;
 mod relation;
 mod rules;
 mod stored;
@@ -17,7 +18,7 @@ use crate::error::Error;
 use crate::error::Result;
 use crate::graph::paths::PathIndexBuilder;
 use crate::graph::paths::SentenceEntry;
-use crate::graph::paths::alias_key;
+use crate::graph::paths::alias;
 use crate::graph::paths::title_keys;
 use crate::ids::NodeId;
 use crate::ids::Span;
@@ -40,7 +41,8 @@ pub struct Extraction {
 pub struct LeafNames {
     /// Index of the leaf among the document's nodes.
     pub node: u32,
-    /// Keys of its titles: the document's, the headings' above it, its own, and what its text calls its subject.
+    /// Its own title, those of the headings above it and of the document, and what its text calls its subject; each
+    /// gives its [keys](crate::graph::paths::title_keys).
     pub titles: Vec<String>,
     /// Its sentences in order.
     pub sentences: Vec<SentenceNames>,
@@ -141,22 +143,21 @@ impl Extraction {
     }
 }
 
-/// Keys of the titles of leaf `leaf`, whose text is `text`.
+/// The titles of leaf `leaf`, whose text is `text`; those without a key are left out.
 fn titles_of(document: &Document, leaf: u32, text: &str) -> Vec<String> {
-    let mut keys = Vec::new();
+    let mut titles: Vec<String> = Vec::new();
+    let mut add = |title: &str| {
+        if !title_keys(title).is_empty() && !titles.iter().any(|other| other == title) {
+            titles.push(title.to_owned());
+        }
+    };
     let mut above = document.nodes.get(leaf as usize);
     while let Some(node) = above {
-        keys.extend(title_keys(&node.title));
+        add(&node.title);
         above = node.parent.and_then(|parent| document.nodes.get(parent as usize));
     }
-    keys.extend(alias_key(&document.title, text));
-    let mut kept: Vec<String> = Vec::with_capacity(keys.len());
-    for key in keys {
-        if !kept.contains(&key) {
-            kept.push(key);
-        }
-    }
-    kept
+    alias(&document.title, text).into_iter().for_each(add);
+    titles
 }
 
 /// `at`, counted from the start of `span`, as counted from the start of the text.

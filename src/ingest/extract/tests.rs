@@ -30,7 +30,7 @@ fn a_leaf_has_the_titles_above_it_and_what_its_text_calls_its_subject() {
 
     let leaf = &read.leaves[0];
     assert_eq!(leaf.node, 2);
-    assert_eq!(leaf.titles, ["life early", "life", "ann lee painter", "ann lee", "ann maria lee"]);
+    assert_eq!(leaf.titles, ["Life, early", "Ann Lee (painter)", "Ann Maria Lee"]);
     assert_eq!(
         leaf.sentences.iter().map(|s| s.span).collect::<Vec<_>>(),
         [Span::new(0, 31), Span::new(32, 41)]
