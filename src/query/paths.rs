@@ -29,7 +29,10 @@ const MAX_COVERED_WORDS: usize = 64;
 const BY_LEAF: f32 = 0.5;
 
 /// What the words in such a sentence count.
-const BY_WORDS: f32 = 0.7;
+const WORDS_WITHOUT_VECTOR: f32 = 0.7;
+
+/// What the words in a sentence count beside its own vector.
+const WORDS_BESIDE_VECTOR: f32 = 0.3;
 
 /// Vectors of sentences, in rows that a [`PathIndex`] names.
 pub trait SentenceVectors {
@@ -130,7 +133,7 @@ impl FindPaths {
     ///
     /// * `index`: of the leaves of `read`, all of them.
     /// * `sentences`: vectors of its sentences, by the model of the question's vector. Without them, or without a
-    ///   vector, a sentence matches as its leaf does and by the question's words in it.
+    ///   vector, the leaf's match stands in. The question's words in a sentence count in either case.
     ///
     /// # Errors
     ///
@@ -172,14 +175,24 @@ impl FindPaths {
             .collect();
         let (words, word_weights) = coverage(&hits, index.leaf_count());
         let signals = LeafSignals { base: &base, words: &words, word_weights: &word_weights };
-        let by_words = ByWords { read, index, hits: &hits, weights: &word_weights, closeness };
-        let mut similarity = |asked: &[u32]| match (sentences, question.vector) {
-            (Some(sentences), Some(given)) => {
+        let by_words = ByWords { read, index, hits: &hits, weights: &word_weights };
+        let mut similarity = |asked: &[u32]| {
+            let mut scores = by_words.scores(asked)?;
+            let (close, words) = if let (Some(sentences), Some(given)) = (sentences, question.vector) {
                 let entries = asked.iter().filter_map(|at| index.sentences().get(*at as usize));
                 let rows: Vec<u32> = entries.map(|entry| entry.row).collect();
-                sentences.scores(given.vector, &rows)
+                (sentences.scores(given.vector, &rows)?, WORDS_BESIDE_VECTOR)
+            } else {
+                let of = |sentence: &u32| closeness.get(index.leaf_of(*sentence) as usize).copied();
+                let close = |sentence| BY_LEAF * of(sentence).unwrap_or(0.0);
+                (asked.iter().map(close).collect(), WORDS_WITHOUT_VECTOR)
+            };
+            if close.len() != scores.len() {
+                let message = format!("{} scores came for {} sentences", close.len(), scores.len());
+                return Err(Error::invalid(message));
             }
-            _ => by_words.scores(asked),
+            scores.iter_mut().zip(close).for_each(|(score, close)| *score = close.max(0.0) + words * *score);
+            Ok(scores)
         };
         let found = find(index, &names, signals, &self.paths, self.limit, &mut similarity)?;
         let node = |leaf: u32| index.leaves().get(leaf as usize).copied().unwrap_or(NodeId(0));
@@ -229,19 +242,17 @@ impl FindPaths {
     }
 }
 
-/// Sentences matched by their words and by their leaf.
+/// Sentences matched by their words.
 struct ByWords<'a> {
     read: &'a ReadTransaction,
     index: &'a PathIndex,
     hits: &'a [TermHits],
     weights: &'a [f32],
-    /// How well each leaf matches.
-    closeness: &'a [f32],
 }
 
 impl ByWords<'_> {
-    /// For each of `sentences`, which ascend, `0.5 * match of its leaf + 0.7 * share of the question's words, by
-    /// weight, in it and the headings of its leaf`.
+    /// For each of `sentences`, which ascend, the share of the question's words, by weight, in it and the headings of
+    /// its leaf.
     fn scores(&self, sentences: &[u32]) -> Result<Vec<f32>> {
         let terms: HashMap<&str, usize> = self
             .hits
@@ -272,9 +283,7 @@ impl ByWords<'_> {
             }
             let weights = self.weights.iter().enumerate().filter(|(bit, _)| held >> bit & 1 == 1);
             let share: f32 = weights.map(|(_, weight)| weight).sum();
-            let share = if all > 0.0 { share / all } else { 0.0 };
-            let close = self.closeness.get(leaf as usize).copied().unwrap_or(0.0);
-            scores.push(BY_LEAF * close + BY_WORDS * share);
+            scores.push(if all > 0.0 { share / all } else { 0.0 });
             of = Some((leaf, text, headings));
         }
         Ok(scores)

@@ -44,7 +44,7 @@ fn ask(index: &PathIndex, question: &str, base: &[f32], options: &PathOptions) -
 }
 
 fn options(anchors: usize) -> PathOptions {
-    let weights = PathWeights { constant: 0.2, anchor: 2.0, ..PathWeights::default() };
+    let weights = PathWeights { constant: 0.2, anchor: 2.0, rarity: 0.4, ..PathWeights::default() };
     PathOptions { anchors, weights, ..PathOptions::default() }
 }
 

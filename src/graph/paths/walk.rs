@@ -20,8 +20,6 @@ pub struct PathWeights {
     pub reverse: f32,
     /// How well the linking sentence matches the question.
     pub similarity: f32,
-    /// How well the target's sentences that hold the key match it.
-    pub target: f32,
     /// Weight of the question's words that the target has and the anchor has not.
     pub coverage: f32,
     /// What any path has.
@@ -43,11 +41,10 @@ impl Default for PathWeights {
             shared: 0.75,
             reverse: 0.75,
             similarity: 1.0,
-            target: 0.0,
             coverage: 0.25,
             constant: 0.2,
-            rarity: 0.4,
-            anchor: 2.0,
+            rarity: 0.45,
+            anchor: 3.0,
             asked: 0.25,
             back: 0.25,
         }
@@ -164,14 +161,14 @@ pub struct Found {
 /// The best `limit` leaves by `score(c) = base(c) + max f into c + back * max f out of c`, best first, ties to the
 /// lower number, where a path from anchor `a` by sentence `s` over key `k` to `c` is worth
 ///
-/// `f = kind * max(base(a) / max base, title(a))^anchor * (similarity * sim(s) + coverage * cov(a, c) + target * t + constant)
+/// `f = kind * max(base(a) / max base, title(a))^anchor * (similarity * sim(s) + coverage * cov(a, c) + constant)
 /// * n^-rarity * (asked if every word of k is in the question)`
 ///
 /// with `title(a)` as of [`QuestionNames::title_scores`]: what the question names is a full anchor however it
 /// matches; `n` the leaves that `k` may mean, `cov` the share of the question's words, by weight, that `c` has and `a`
-/// has not, and `t` the best of the sentences of `c` that name `k`.
+/// has not.
 ///
-/// * `similarity`: gives the match of each of some sentences with the question; it is asked at most twice a round.
+/// * `similarity`: gives the match of each of some sentences with the question; it is asked once a round.
 ///
 /// # Errors
 ///
@@ -289,15 +286,13 @@ impl Walk<'_> {
         }
         let top = highest(self.base);
         let similar = self.similarities(&hops, similarity)?;
-        let target =
-            if weights.target > 0.0 { self.targets(&hops, similarity)? } else { vec![0.0; hops.len()] };
         let mut round = Round {
             hops: Vec::with_capacity(hops.len()),
             base: self.base.to_vec(),
             into: vec![0; self.base.len()],
             out: vec![0.0; self.base.len()],
         };
-        for (((mut hop, n), similar), target) in hops.into_iter().zip(similar).zip(target) {
+        for ((mut hop, n), similar) in hops.into_iter().zip(similar) {
             let kind = match hop.kind {
                 PathKind::Link => weights.link,
                 PathKind::Shared => weights.shared,
@@ -308,7 +303,6 @@ impl Walk<'_> {
             let asked = if self.question.holds(self.index.key_text(hop.key)) { weights.asked } else { 1.0 };
             let inner = weights.similarity * similar.max(0.0)
                 + weights.coverage * self.coverage(hop.anchor, hop.target)
-                + weights.target * target.max(0.0)
                 + weights.constant;
             hop.score =
                 kind * power(strength, weights.anchor) * inner * power_of_count(n, -weights.rarity) * asked;
@@ -394,30 +388,6 @@ impl Walk<'_> {
             at.and_then(|at| scores.get(at)).copied().unwrap_or(0.0)
         };
         Ok(hops.iter().map(|(hop, _)| hop.sentence.map_or(0.0, of)).collect())
-    }
-
-    /// The best match of the sentences of each hop's target that name its key; of all its sentences if none does.
-    fn targets(
-        &self,
-        hops: &[(Hop, u32)],
-        similarity: &mut dyn FnMut(&[u32]) -> Result<Vec<f32>>,
-    ) -> Result<Vec<f32>> {
-        let mut sentences: Vec<u32> =
-            hops.iter().flat_map(|(hop, _)| self.index.sentences_of(hop.target)).collect();
-        sentences.sort_unstable();
-        sentences.dedup();
-        let scores = asked(similarity, &sentences)?;
-        let best_of = |of: &mut dyn Iterator<Item = u32>| {
-            of.filter_map(|sentence| sentences.binary_search(&sentence).ok())
-                .filter_map(|at| scores.get(at).copied())
-                .reduce(f32::max)
-        };
-        let of = |hop: &Hop| {
-            let all = self.index.sentences_of(hop.target);
-            let names = |sentence: &u32| self.index.named(*sentence).contains(&hop.key);
-            best_of(&mut all.clone().filter(names)).or_else(|| best_of(&mut all.into_iter())).unwrap_or(0.0)
-        };
-        Ok(hops.iter().map(|(hop, _)| of(hop)).collect())
     }
 
     fn coverage(&self, anchor: u32, target: u32) -> f32 {
