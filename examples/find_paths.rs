@@ -25,14 +25,19 @@ use evdb::{Database, Error, NodeId, ReadTransaction, Result, Span};
 use serde_json::{Value, json};
 
 /// Rows of a matrix as vectors of sentences, of unit length.
-struct Sentences(Matrix);
+struct Sentences {
+    matrix: Matrix,
+    /// Which row of the matrix is of which row of the index.
+    at: BTreeMap<u32, usize>,
+}
 
 impl SentenceVectors for Sentences {
     fn scores(&self, question: &[f32], rows: &[u32]) -> Result<Vec<f32>> {
         let unit = |row: &[f32]| row.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
         let asked = unit(question);
         let score = |row: &u32| {
-            let row = self.0.row(*row as usize);
+            let Some(at) = self.at.get(row) else { return 0.0 };
+            let row = self.matrix.row(*at);
             let dot: f32 = row.iter().zip(question).map(|(a, b)| a * b).sum();
             dot / (unit(row) * asked)
         };
@@ -135,7 +140,9 @@ fn ask(
     let matrix =
         |path: Option<String>| path.map(|path| Npy::open(Path::new(&path))?.into_matrix()).transpose();
     let vectors = matrix(options.remove("question-vectors"))?;
-    let sentences = matrix(options.remove("sentence-vectors"))?.map(Sentences);
+    let rows = || index.sentences().iter().enumerate().map(|(at, entry)| (entry.row, at));
+    let sentences = matrix(options.remove("sentence-vectors"))?;
+    let sentences = sentences.map(|matrix| Sentences { matrix, at: rows().collect() });
     let space = options.remove("space").or_else(|| read.space_names().next().map(str::to_owned));
     let names = options.remove("names").is_some();
     let search = search(options)?;
@@ -194,19 +201,19 @@ impl Strengths<'_> {
         let anchors: Vec<PathHit> =
             base.run(read, index, Question { text: self.text, vector: self.vector }, None)?;
         let top = anchors.first().map_or(1.0, |hit| hit.score);
-        let question = QuestionNames::new(index, self.text);
+        let names = QuestionNames::new(index, self.text);
+        let titled = names.title_scores(index);
+        let question = Question { text: self.text, vector: self.vector };
         let mut found = Vec::new();
         for anchor in anchors {
             let Ok(leaf) = index.leaves().binary_search(&anchor.node) else { continue };
-            for at in index.sentences_of(u32::try_from(leaf).unwrap_or(u32::MAX)) {
-                let row = index.sentences()[at as usize].row;
-                let similarity = match (self.given, self.vector) {
-                    (Some(given), Some(question)) => given.scores(question.vector, &[row])?[0],
-                    _ => anchor.base,
-                };
+            let sentences: Vec<u32> = index.sentences_of(u32::try_from(leaf).unwrap_or(u32::MAX)).collect();
+            let matches = self.search.sentence_matches(read, index, question, self.given, &sentences)?;
+            let strength = (anchor.score / top).max(titled[leaf]);
+            for (at, similarity) in sentences.into_iter().zip(matches) {
                 for key in index.named(at).iter().filter(|key| index.titled(**key).is_empty()) {
                     let name = index.key_text(*key);
-                    found.push(json!([name, anchor.score / top, similarity, question.holds(name)]));
+                    found.push(json!([name, strength, similarity, names.holds(name)]));
                 }
             }
         }

@@ -17,6 +17,7 @@ use crate::ids::NodeId;
 use crate::ids::NodeRange;
 use crate::ids::Span;
 use crate::query::scope::Question;
+use crate::query::scope::QuestionVector;
 use crate::text::Bm25;
 use crate::text::Scorer;
 use crate::text::TermHits;
@@ -150,50 +151,20 @@ impl FindPaths {
         question: Question<'_>,
         sentences: Option<&dyn SentenceVectors>,
     ) -> Result<Vec<PathHit>> {
-        let view = read.text_index().everything();
-        if view.leaves() != index.leaves() {
-            let message = format!(
-                "the path index has {} leaves, not the {} of this state: make it anew",
-                index.leaf_count(),
-                view.leaves().len()
-            );
-            return Err(Error::invalid(message));
-        }
-        let terms = read.analyzer().distinct_terms(question.text);
-        let hits = read.text_index().hits(&view, &terms)?;
-        let lexical = share_of_best(Scorer::new(&view, &hits, Bm25::default()).leaf_scores());
-        let dense = self.dense(read, index.leaves(), question)?;
-        let closeness = dense.as_ref().unwrap_or(&lexical);
+        let matched = self.matched(read, index, question)?;
         let names = QuestionNames::new(index, question.text);
-        let base: Vec<f32> = lexical
+        let base: Vec<f32> = matched
+            .lexical
             .iter()
-            .zip(closeness)
+            .zip(matched.closeness())
             .zip(names.title_scores(index))
             .map(|((words, close), title)| {
                 self.base.lexical * words + self.base.dense * close + self.base.title * title
             })
             .collect();
-        let (words, word_weights) = coverage(&hits, index.leaf_count());
-        let signals = LeafSignals { base: &base, words: &words, word_weights: &word_weights };
-        let by_words = ByWords { read, index, hits: &hits, weights: &word_weights };
-        let mut similarity = |asked: &[u32]| {
-            let mut scores = by_words.scores(asked)?;
-            let (close, words) = if let (Some(sentences), Some(given)) = (sentences, question.vector) {
-                let entries = asked.iter().filter_map(|at| index.sentences().get(*at as usize));
-                let rows: Vec<u32> = entries.map(|entry| entry.row).collect();
-                (sentences.scores(given.vector, &rows)?, WORDS_BESIDE_VECTOR)
-            } else {
-                let of = |sentence: &u32| closeness.get(index.leaf_of(*sentence) as usize).copied();
-                let close = |sentence| BY_LEAF * of(sentence).unwrap_or(0.0);
-                (asked.iter().map(close).collect(), WORDS_WITHOUT_VECTOR)
-            };
-            if close.len() != scores.len() {
-                let message = format!("{} scores came for {} sentences", close.len(), scores.len());
-                return Err(Error::invalid(message));
-            }
-            scores.iter_mut().zip(close).for_each(|(score, close)| *score = close.max(0.0) + words * *score);
-            Ok(scores)
-        };
+        let signals = LeafSignals { base: &base, words: &matched.words, word_weights: &matched.word_weights };
+        let mut similarity =
+            |asked: &[u32]| matched.sentences(read, index, question.vector, sentences, asked);
         let found = find(index, &names, signals, &self.paths, self.limit, &mut similarity)?;
         let node = |leaf: u32| index.leaves().get(leaf as usize).copied().unwrap_or(NodeId(0));
         let step = |hop: Hop| PathStep {
@@ -213,6 +184,42 @@ impl FindPaths {
             path: found.path.into_iter().map(step).collect(),
         });
         Ok(hits.collect())
+    }
+
+    /// How well each of `asked`, numbers of sentences of `index`, matches `question`, as paths count it; by vectors
+    /// from `sentences` as in [`run`](Self::run).
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    pub fn sentence_matches(
+        &self,
+        read: &ReadTransaction,
+        index: &PathIndex,
+        question: Question<'_>,
+        sentences: Option<&dyn SentenceVectors>,
+        asked: &[u32],
+    ) -> Result<Vec<f32>> {
+        self.matched(read, index, question)?.sentences(read, index, question.vector, sentences, asked)
+    }
+
+    /// Matches `question` against every leaf.
+    fn matched(&self, read: &ReadTransaction, index: &PathIndex, question: Question<'_>) -> Result<Matched> {
+        let view = read.text_index().everything();
+        if view.leaves() != index.leaves() {
+            let message = format!(
+                "the path index has {} leaves, not the {} of this state: make it anew",
+                index.leaf_count(),
+                view.leaves().len()
+            );
+            return Err(Error::invalid(message));
+        }
+        let terms = read.analyzer().distinct_terms(question.text);
+        let hits = read.text_index().hits(&view, &terms)?;
+        let lexical = share_of_best(Scorer::new(&view, &hits, Bm25::default()).leaf_scores());
+        let dense = self.dense(read, index.leaves(), question)?;
+        let (words, word_weights) = coverage(&hits, index.leaf_count());
+        Ok(Matched { hits, lexical, dense, words, word_weights })
     }
 
     /// Cosine of each of `leaves`, none below 0; `None` if the question has no vector.
@@ -242,6 +249,51 @@ impl FindPaths {
     }
 }
 
+/// How a question matches the leaves of a state.
+struct Matched {
+    hits: Vec<TermHits>,
+    /// BM25 of each leaf, as a share of the best.
+    lexical: Vec<f32>,
+    /// Cosine of each leaf.
+    dense: Option<Vec<f32>>,
+    /// Which of the question's words each leaf has.
+    words: Vec<u64>,
+    /// Weight of each word.
+    word_weights: Vec<f32>,
+}
+
+impl Matched {
+    fn closeness(&self) -> &[f32] {
+        self.dense.as_ref().unwrap_or(&self.lexical)
+    }
+
+    /// How well each of `asked`, which ascend, matches: by its vector, or else its leaf's match; and by its words.
+    fn sentences(
+        &self,
+        read: &ReadTransaction,
+        index: &PathIndex,
+        vector: Option<QuestionVector<'_>>,
+        sentences: Option<&dyn SentenceVectors>,
+        asked: &[u32],
+    ) -> Result<Vec<f32>> {
+        let (close, words) = if let (Some(sentences), Some(given)) = (sentences, vector) {
+            let entries = asked.iter().filter_map(|at| index.sentences().get(*at as usize));
+            let rows: Vec<u32> = entries.map(|entry| entry.row).collect();
+            (sentences.scores(given.vector, &rows)?, WORDS_BESIDE_VECTOR)
+        } else {
+            let of = |sentence: &u32| self.closeness().get(index.leaf_of(*sentence) as usize).copied();
+            let close = |sentence| BY_LEAF * of(sentence).unwrap_or(0.0);
+            (asked.iter().map(close).collect(), WORDS_WITHOUT_VECTOR)
+        };
+        if close.len() != asked.len() {
+            let message = format!("{} scores came for {} sentences", close.len(), asked.len());
+            return Err(Error::invalid(message));
+        }
+        let shares = ByWords { read, index, hits: &self.hits, weights: &self.word_weights }.shares(asked)?;
+        Ok(close.into_iter().zip(shares).map(|(close, share)| close.max(0.0) + words * share).collect())
+    }
+}
+
 /// Sentences matched by their words.
 struct ByWords<'a> {
     read: &'a ReadTransaction,
@@ -253,7 +305,7 @@ struct ByWords<'a> {
 impl ByWords<'_> {
     /// For each of `sentences`, which ascend, the share of the question's words, by weight, in it and the headings of
     /// its leaf.
-    fn scores(&self, sentences: &[u32]) -> Result<Vec<f32>> {
+    fn shares(&self, sentences: &[u32]) -> Result<Vec<f32>> {
         let terms: HashMap<&str, usize> = self
             .hits
             .iter()
@@ -262,7 +314,7 @@ impl ByWords<'_> {
             .map(|(bit, hit)| (hit.term.as_str(), bit))
             .collect();
         let all: f32 = self.weights.iter().sum();
-        let mut scores = Vec::with_capacity(sentences.len());
+        let mut shares = Vec::with_capacity(sentences.len());
         let mut of = None;
         for sentence in sentences {
             let leaf = self.index.leaf_of(*sentence);
@@ -283,10 +335,10 @@ impl ByWords<'_> {
             }
             let weights = self.weights.iter().enumerate().filter(|(bit, _)| held >> bit & 1 == 1);
             let share: f32 = weights.map(|(_, weight)| weight).sum();
-            scores.push(if all > 0.0 { share / all } else { 0.0 });
+            shares.push(if all > 0.0 { share / all } else { 0.0 });
             of = Some((leaf, text, headings));
         }
-        Ok(scores)
+        Ok(shares)
     }
 
     /// The text of leaf `leaf` and where it begins in its document.

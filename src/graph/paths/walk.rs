@@ -86,7 +86,6 @@ impl PathOptions {
             w.shared,
             w.reverse,
             w.similarity,
-            w.target,
             w.coverage,
             w.constant,
             w.rarity,
