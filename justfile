@@ -26,6 +26,10 @@ demo:
 bench:
     cargo bench --all-features
 
+# evdb beside its peers, every suite
+compare:
+    cargo run --release -p compare -- all --scale small
+
 # make the golden files of the current format again; only before a release
 golden:
     cargo run --all-features --example make_golden

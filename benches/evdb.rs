@@ -11,14 +11,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use evdb::format::graph::{MemberRecord, Support};
+use evdb::graph::{Expand, Graph, GraphRows, Object, PageRank, Precision, WalkOn};
 use evdb::ingest::{Loader, SpaceEmbedder};
 use evdb::methods::bear::{Bear, Request};
-use evdb::model::Embedder;
-use evdb::providers::StaticEmbedder;
+use evdb::model::{Embedder, TokenCounter};
+use evdb::providers::{BpeCounter, StaticEmbedder};
 use evdb::query::{Format, Question, QuestionVector};
 use evdb::tree::expansion::Expansion;
+use evdb::tree::{Node, NodeKind};
 use evdb::vector::Metric;
-use evdb::{Budget, Database, Document, Span};
+use evdb::{Budget, Database, Document, EntityId, Span};
 
 const QUESTION: &str = "How long is the border between Poland and Ukraine, and what do they trade?";
 
@@ -49,13 +52,93 @@ fn question_vector() -> Vec<f32> {
     vector
 }
 
-/// Documents, trees, texts, index and vectors into a file in memory; bytes of text a second.
+/// Four bytes a token: counting that costs nothing.
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+
+    fn fingerprint(&self) -> &'static str {
+        "quarters"
+    }
+}
+
+/// Documents of sections of passages, whose words follow Zipf's law over 50,000; about four million bytes.
+fn passages() -> Vec<Document> {
+    let mut state = 1_u64;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        f64::from(u32::try_from(state >> 33).expect("31 bits")) / f64::from(1_u32 << 31)
+    };
+    let mut document = |number: usize| {
+        let mut document = Document::new(format!("d{number}"), "Passages");
+        for passage in 0..20 {
+            if passage % 5 == 0 {
+                document.nodes.push(Node {
+                    title: format!("Section {passage}"),
+                    ..Node::new(Some(0), NodeKind::Section)
+                });
+            }
+            let start = document.text.len();
+            for _ in 0..80 {
+                // The inverse of a distribution whose density falls with the rank.
+                let rank = 50_000_f64.powf(uniform());
+                document.text.push_str(&format!("w{rank:.0} "));
+            }
+            let [start, end] = [start, document.text.len()].map(|at| u32::try_from(at).expect("short"));
+            let section = document.nodes.iter().rposition(|node| node.kind == NodeKind::Section);
+            let parent = section.map(|at| u32::try_from(at).expect("few nodes"));
+            document.nodes.push(Node { span: Span::new(start, end), ..Node::new(parent, NodeKind::Text) });
+        }
+        document
+    };
+    (0..500).map(&mut document).collect()
+}
+
+/// Into a file in memory, bytes of text a second: documents, trees, texts, index and vectors of the profiles;
+/// without vectors and with counting that costs nothing, passages, on one thread and on two, and on one with
+/// memory for little, so that the index is laid aside in parts.
 fn bench_build(c: &mut Criterion) {
     let bytes = profiles().iter().map(|path| path.metadata().expect("a file").len()).sum();
     build(); // the counter's vocabulary is loaded once
     let mut group = c.benchmark_group("build");
     group.sample_size(10).throughput(Throughput::Bytes(bytes));
     group.bench_function("country profiles", |b| b.iter(build));
+    let passages = passages();
+    let bytes = passages.iter().map(|document| document.text.len() as u64).sum();
+    group.throughput(Throughput::Bytes(bytes));
+    for (name, threads, memory) in
+        [("passages", 1, 256 << 20), ("passages, 2 threads", 2, 256 << 20), ("passages, 2 MiB", 1, 2 << 20)]
+    {
+        group.bench_function(name, |b| {
+            b.iter_batched(
+                || passages.clone(),
+                |passages| {
+                    let builder = Database::builder().token_counter(Arc::new(Quarters));
+                    let db = builder.write_memory_bytes(memory).in_memory().expect("memory");
+                    let mut loader = Loader::new(&db).threads(threads);
+                    passages.into_iter().for_each(|document| loader.add(document).expect("sound"));
+                    loader.finish().expect("it is written");
+                    db
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+/// Tokens of the profiles, as the default counter counts them; bytes a second.
+fn bench_count(c: &mut Criterion) {
+    let texts = profiles().into_iter().map(|path| std::fs::read_to_string(path).expect("text"));
+    let text: String = texts.collect();
+    let mut group = c.benchmark_group("count");
+    group.sample_size(20).throughput(Throughput::Bytes(text.len() as u64));
+    for counter in [BpeCounter::o200k(), BpeCounter::cl100k()] {
+        group.bench_function(counter.fingerprint(), |b| b.iter(|| counter.count(black_box(&text))));
+    }
     group.finish();
 }
 
@@ -67,7 +150,7 @@ fn bench_text_search(c: &mut Criterion) {
     for (name, question) in [("2 words", "Kilimanjaro Tanzania"), ("question", QUESTION)] {
         group.bench_function(name, |b| {
             b.iter(|| {
-                let terms = read.analyzer().distinct_terms(black_box(question));
+                let terms = read.analyzers().distinct_terms(black_box(question));
                 read.text_index().search(&terms, None, 10).expect("a sound index")
             });
         });
@@ -82,10 +165,9 @@ fn bench_flat_scan(c: &mut Criterion) {
     let db = Database::builder().cache_bytes(512 << 20).in_memory().expect("memory");
     let mut document = Document::new("vectors", "vectors");
     document.text = "x".repeat(ROWS as usize);
-    document.nodes.extend((0..ROWS).map(|at| evdb::tree::Node {
-        span: Span::new(at, at + 1),
-        ..evdb::tree::Node::new(Some(0), evdb::tree::NodeKind::Text)
-    }));
+    document.nodes.extend(
+        (0..ROWS).map(|at| Node { span: Span::new(at, at + 1), ..Node::new(Some(0), NodeKind::Text) }),
+    );
     let mut state = 1_u64;
     let mut uniform = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -170,10 +252,7 @@ fn bench_append(c: &mut Criterion) {
                 let mut document = Document::new(format!("note {next}"), "A note");
                 document.text = format!("Note {next}: the ferry to the island leaves at noon.");
                 let span = Span::new(0, u32::try_from(document.text.len()).expect("short"));
-                document.nodes.push(evdb::tree::Node {
-                    span,
-                    ..evdb::tree::Node::new(Some(0), evdb::tree::NodeKind::Text)
-                });
+                document.nodes.push(Node { span, ..Node::new(Some(0), NodeKind::Text) });
                 document
             },
             |document| {
@@ -186,9 +265,58 @@ fn bench_append(c: &mut Criterion) {
     });
 }
 
+/// A graph of 300,000 entities and as many hyperedges of two members: each new entity joins one that is met by
+/// following a random member of a random hyperedge, so that degrees follow a power law.
+fn power_law() -> Graph {
+    const ENTITIES: u32 = 300_000;
+    let mut state = 1_u64;
+    let mut below = |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((state >> 33) % bound as u64).expect("below a usize")
+    };
+    let mut rows = GraphRows::default();
+    let mut ends: Vec<u32> = vec![1];
+    for id in 1..=ENTITIES {
+        let other = if id == 1 { 2 } else { ends[below(ends.len())] };
+        ends.extend([id, other]);
+        rows.add_edge(id, 1, &[id, other].map(|target| MemberRecord { role: 2, is_node: false, target }));
+        rows.add_support(Support { object: id, node: id, weight: 1.0 });
+        rows.add_mention(Support { object: id, node: id, weight: 1.0 });
+    }
+    let names = [(1, "relation".to_owned()), (2, String::new())].into();
+    Graph::new(&rows.finish(&roaring::RoaringBitmap::new()), names).expect("sound rows")
+}
+
+/// Ranks and neighbourhoods from ten seeds.
+fn bench_graph(c: &mut Criterion) {
+    let graph = power_law();
+    let seeds: Vec<(Object, f64)> =
+        (0..10_u32).map(|at| (Object::Entity(EntityId(1_000 + 29_989 * at)), 1.0)).collect();
+    let anchors: Vec<Object> = seeds.iter().map(|(object, _)| *object).collect();
+    let mut group = c.benchmark_group("graph");
+    for (on, name) in [(WalkOn::Members, "members"), (WalkOn::Incidence, "incidence")] {
+        let exact = PageRank { on, ..PageRank::default() };
+        group.bench_function(format!("page rank, surely the best 20, {name}"), |b| {
+            b.iter(|| exact.run(&graph, black_box(&seeds), 20).expect("sound seeds"));
+        });
+        let full = PageRank { on, precision: Precision::Full(1e-6), ..PageRank::default() };
+        group.sample_size(20).bench_function(format!("page rank, all to 1e-6, {name}"), |b| {
+            b.iter(|| full.run(&graph, black_box(&seeds), 20).expect("sound seeds"));
+        });
+    }
+    let bounds = Expand { hops: 2, ..Expand::default() };
+    group.bench_function("expansion, 2 hops", |b| {
+        b.iter(|| bounds.run(&graph, black_box(&anchors)));
+    });
+    group.sample_size(10).bench_function("from rows to a graph", |b| b.iter(power_law));
+    group.finish();
+}
+
 criterion_group!(
     benches,
+    bench_graph,
     bench_build,
+    bench_count,
     bench_text_search,
     bench_flat_scan,
     bench_tree_expansion,

@@ -10,8 +10,9 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evdb::db::DumpOptions;
-use evdb::ingest::{Options, html, jsonl, markdown, plain};
+use evdb::db::{DumpOptions, RowsOf};
+use evdb::graph::{EdgeText, GraphPatch, HyperedgeDraft, Target};
+use evdb::ingest::{Options, html, import_statements, jsonl, markdown, plain, wiki_links};
 use evdb::model::TokenCounter;
 use evdb::providers::token_counter;
 use evdb::tree::{Node, NodeKind};
@@ -81,8 +82,15 @@ const EMOJI: &str =
 /// Twice the same file gives twice the same dump.
 type Fill = fn(&Database) -> Result<()>;
 
-const FILES: [(&str, Fill); 5] =
-    [("empty", |_| Ok(())), ("one", one), ("mixed", mixed), ("ledger", ledger), ("merged", merged)];
+const FILES: [(&str, Fill); 7] = [
+    ("empty", |_| Ok(())),
+    ("one", one),
+    ("mixed", mixed),
+    ("ledger", ledger),
+    ("merged", merged),
+    ("graph", graph),
+    ("kinds", kinds),
+];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -153,8 +161,8 @@ fn mixed(db: &Database) -> Result<()> {
     })?;
     w.commit()?;
 
-    let chinese =
-        Document { language: Some("zh".into()), ..markdown("大学.md", CHINESE, &options, counter)? };
+    let mut chinese = markdown("大学.md", CHINESE, &options, counter)?;
+    chinese.language = Some("zh".into());
     let emoji = markdown("launch-🚀.md", EMOJI, &options, counter)?;
     let mut w = db.begin_write()?;
     let space = w.open_space("golden", 4, Metric::Cosine, "golden 4")?;
@@ -218,6 +226,58 @@ fn ledger(db: &Database) -> Result<()> {
     w.commit()
 }
 
+/// Statements, wiki links and sentences; entities that two documents mention, of which one is removed; a merge of graph
+/// segments; aliases and attributes; hyperedges among nodes.
+fn graph(db: &Database) -> Result<()> {
+    let counter = counter()?;
+    let pages = [
+        ("reactor.md", "# Reactor\n\nIts water comes from the [[Pumps|feed pumps]]. See [[Plan]].\n"),
+        ("pumps.md", "# Pumps\n\nThey feed the [[Reactor#Core]] twice: [[Reactor]].\n"),
+        ("old.md", "# Old\n\nThe [[Reactor]] was \u{201c}painted\u{201d} by [[Ines \u{2013} Okafor]].\n"),
+    ];
+    for (key, text) in pages {
+        let document = markdown(key, text, &Options::default(), counter.as_ref())?;
+        let mut w = db.begin_write()?;
+        let id = w.insert_document(&document)?;
+        w.put_graph(id, &document, &wiki_links(&document))?;
+        w.commit()?;
+    }
+    let facts = "{\"subject\":\"Reactor\",\"subject_kind\":\"page\",\"relation\":\"needs\",\"object\":\"Water\",\"doc\":\"pumps.md\"}\n\
+        {\"members\":[{\"entity\":\"Ana\",\"kind\":\"person\",\"role\":\"watch\"},\"Bo\"],\"kind\":\"shift\",\"text\":\"Ana and Bo.\",\"weight\":0.1}\n\
+        {\"entity\":\"Water\",\"aliases\":[\"H\u{2082}O\",\"\u{6c34}\"],\"attributes\":{\"boils at\":[\"100\",\"373.15 K\"]},\"doc\":\"old.md\"}\n\
+        {\"entity\":\"Water\",\"attributes\":{\"boils at\":100,\"state\":\"liquid\"},\"doc\":\"reactor.md\"}\n";
+    import_statements(db, facts.as_bytes(), "facts.jsonl")?;
+    for part in 0..9 {
+        let document = plain(
+            &format!("log {part}"),
+            "Ana read the gauge. Bo wrote it down.",
+            &Options::default(),
+            counter.as_ref(),
+        )?;
+        let leaf = u32::try_from(document.nodes.len() - 1).unwrap_or(u32::MAX);
+        let sentence = |start, end, name: &str| HyperedgeDraft {
+            text: EdgeText::Span { node: leaf, start, end },
+            ..HyperedgeDraft::new("sentence", "")
+                .member("mention", Target::entity(name, "person"))
+                .member("", Target::Node(leaf))
+                .supported_by(leaf)
+        };
+        let hyperedges = vec![sentence(0, 19, "Ana"), sentence(20, 37, "Bo")];
+        let mut w = db.begin_write()?;
+        let id = w.insert_document(&document)?;
+        w.put_graph(id, &document, &GraphPatch { hyperedges, ..GraphPatch::default() })?;
+        if part == 2 {
+            w.remove_document("old.md")?;
+        }
+        if part == 8 {
+            let space = w.open_object_space("golden", RowsOf::Entities, 3, Metric::Dot, "golden 3")?;
+            w.put_object_vectors(space, &[(1, &[0.5, -8.0, 3.25]), (3, &[1.0, 2.0, 4.0])])?;
+        }
+        w.commit()?;
+    }
+    Ok(())
+}
+
 /// Eight segments become one, without the nodes of a removed document; the dictionary has an indexed node. A space
 /// of each other metric.
 fn merged(db: &Database) -> Result<()> {
@@ -250,4 +310,44 @@ fn merged(db: &Database) -> Result<()> {
         w.commit()?;
     }
     Ok(())
+}
+
+/// A posting list of each kind over 4,290 leaves in 130 sections, with frequencies that need an escape.
+fn kinds(db: &Database) -> Result<()> {
+    let mut document = Document::new("kinds", "Kinds of lists");
+    let mut section = 0;
+    for leaf in 0_u32..4_290 {
+        if leaf % 33 == 0 {
+            section = u32::try_from(document.nodes.len()).unwrap_or(u32::MAX);
+            let title = "Of each".to_owned();
+            document.nodes.push(Node { title, ..Node::new(Some(0), NodeKind::Section) });
+        }
+        let start = u32::try_from(document.text.len()).unwrap_or(u32::MAX);
+        let more = [
+            (leaf % 10 == 0, " tenth"),
+            (leaf % 33 == 0, " seldom"),
+            (
+                leaf % 500 == 40,
+                " tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth",
+            ),
+            (
+                leaf == 3_880,
+                " often often often often often often often often often often often often often often",
+            ),
+            (
+                leaf % 900 == 7,
+                " each each each each each each each each each each each each each each each each",
+            ),
+        ];
+        document.text.push_str("each");
+        for (_, words) in more.iter().filter(|(has, _)| *has) {
+            document.text.push_str(words);
+        }
+        let span = Span::new(start, u32::try_from(document.text.len()).unwrap_or(u32::MAX));
+        document.text.push('\n');
+        document.nodes.push(Node { span, ..Node::new(Some(section), NodeKind::Text) });
+    }
+    let mut w = db.begin_write()?;
+    w.insert_document(&document)?;
+    w.commit()
 }

@@ -36,6 +36,10 @@ pub enum ErrorKind {
     Locked,
     /// The operating system refused a read, write or sync.
     Io,
+    /// The caller called the operation off.
+    Cancelled,
+    /// The operation did not end by its deadline.
+    DeadlineExceeded,
     /// A model (embedder, language model) failed or answered with something unusable.
     Model,
 }

@@ -112,6 +112,50 @@ fn a_build_that_was_made_otherwise_is_not_resumed() {
 }
 
 #[test]
+fn how_text_becomes_terms_is_chosen_once_and_shown() {
+    let folder = folder(&[("docs/a.md", b"# Vertr\xc3\xa4ge\n\nDie Schule." as &[u8])]);
+    let line = "words-1 de stop bigrams; titles words-1 de stem stop bigrams";
+
+    evdb(
+        &folder,
+        &[
+            "build",
+            "docs",
+            "-o",
+            "x.evdb",
+            "--language",
+            "de",
+            "--no-stem",
+            "--keep-accents",
+            "--titles",
+            "stem",
+        ],
+    )
+    .succeeds();
+
+    for command in ["info", "stats"] {
+        assert!(evdb(&folder, &[command, "x.evdb"]).succeeds().out.contains(line), "{command}");
+        assert_eq!(evdb(&folder, &[command, "x.evdb", "--json"]).succeeds().json()["analyzer"], line);
+    }
+    assert!(evdb(&folder, &["search", "x.evdb", "Verträgen"]).succeeds().out.contains("a.md"), "by its stem");
+    let other = evdb(&folder, &["build", "docs", "-o", "x.evdb", "--language", "de"]);
+    other.fails(1, &[line, "words-1 de stem stop fold bigrams"]);
+}
+
+#[test]
+fn a_setting_of_the_analyzer_that_is_not_known_is_refused_with_those_that_are() {
+    let folder = folder(&[("docs/a.md", b"# A\n\nb" as &[u8])]);
+    let build = |arguments: &[&str]| evdb(&folder, &[&["build", "docs", "-o", "x.evdb"], arguments].concat());
+
+    build(&["--titles", "no-umlauts"]).fails(2, &["no-umlauts", "stem, stop, fold"]);
+    build(&["--titles", "language=tlh"]).fails(1, &["tlh", "de, el, en"]);
+    build(&["--segmenter", "ja"]).fails(1, &["\"ja\"", "zh, none"]);
+    if !cfg!(feature = "zh") {
+        build(&["--segmenter", "zh"]).fails(1, &["--features zh"]);
+    }
+}
+
+#[test]
 fn documents_are_added_and_removed() {
     let folder = built();
     fs::write(folder.path().join("new.txt"), "Iceland has the geyser Strokkur.").expect("a file");

@@ -1,14 +1,15 @@
 //! Fails or cuts the nth write, resize and sync, for every n: all of a transaction is there, or none of it.
 //!
-//! One workload (creation, inserts, replacement, removal, vectors, a merge of segments) runs on a disk in memory.
+//! One workload (creation, inserts, replacement, removal, vectors, a graph, a merge of segments) runs on a disk in memory.
 //! For every operation n, failing once and from then on for good, and for every way of losing what was not
 //! synced, the file is opened again: it verifies, and its dump is that of the last commit that returned, or of
 //! the one that was cut. Recovery is cut in the same way.
 
 mod support;
 
+use evdb::graph::{EntityDraft, GraphPatch, HyperedgeDraft, Target};
 use evdb::storage::faults::{Disk, Unsynced};
-use evdb::{Database, Result};
+use evdb::{Database, Result, WriteTransaction};
 use support::{assert_clean, builder, document, dump, put};
 
 const DIMENSION: usize = 4;
@@ -16,12 +17,26 @@ const DIMENSION: usize = 4;
 /// Transactions of the workload after creation: two of the middle size, then small ones until segments merge.
 const COMMITS: usize = 11;
 
+/// What the document of that key says: it and the one before it are alike.
+fn put_graph(write: &mut WriteTransaction, key: &str, other: &str) -> Result<()> {
+    let Some(id) = write.document_by_key(key)? else { return Ok(()) };
+    let name = |name: &str| Target::entity(name, "file");
+    let like = HyperedgeDraft::new("relation", "like").member("", name(key)).member("", name(other));
+    let mut draft = EntityDraft::new(key, "file");
+    draft.aliases.push(format!("the {key}"));
+    let patch = GraphPatch { entities: vec![draft], hyperedges: vec![like.supported_by(1)] };
+    let seed = if key == "a" { 1 } else { key.trim_start_matches("small ").parse().unwrap_or(2) };
+    let document = if key == "a" { document("a", 1, 2, 2, 8) } else { document(key, seed, 1, 1, 4) };
+    write.put_graph(id, &document, &patch).map(drop)
+}
+
 fn transaction(db: &Database, number: usize) -> Result<()> {
     let mut write = db.begin_write()?;
     match number {
         0 => {
             put(&mut write, &document("a", 1, 2, 2, 8), DIMENSION, 1)?;
             put(&mut write, &document("b", 2, 1, 3, 8), DIMENSION, 2)?;
+            put_graph(&mut write, "a", "b")?;
         }
         // Replaced, removed, and a text of two blocks.
         1 => {
@@ -31,7 +46,9 @@ fn transaction(db: &Database, number: usize) -> Result<()> {
         }
         other => {
             let seed = u64::try_from(other).expect("small");
-            put(&mut write, &document(&format!("small {other}"), seed, 1, 1, 4), DIMENSION, seed)?;
+            let key = format!("small {other}");
+            put(&mut write, &document(&key, seed, 1, 1, 4), DIMENSION, seed)?;
+            put_graph(&mut write, &key, "small 2")?;
         }
     }
     write.commit()

@@ -43,14 +43,20 @@ impl Embedder for Hashing {
     }
 }
 
+/// The last ones replace the first.
 fn documents() -> Vec<Document> {
-    (0..36).map(|seed| document(&format!("d{seed}"), seed, 6, 10, 12)).collect()
+    (0..36).map(|seed| document(&format!("d{}", seed % 33), seed, 6, 10, 12)).collect()
 }
 
 fn build(threads: usize) -> Database {
-    let db = builder().in_memory().expect("memory");
+    build_with(threads, 64 << 20, 64 << 20)
+}
+
+/// A file built with `memory` for its index, from batches of `batch` bytes.
+fn build_with(threads: usize, memory: usize, batch: usize) -> Database {
+    let db = builder().write_memory_bytes(memory).in_memory().expect("memory");
     let embedder = SpaceEmbedder { space: "s".into(), embedder: Arc::new(Hashing) };
-    let mut loader = Loader::new(&db).threads(threads).embedder(embedder);
+    let mut loader = Loader::new(&db).threads(threads).batch_bytes(batch).embedder(embedder);
     for document in documents() {
         loader.add(document).expect("sound");
     }
@@ -91,6 +97,40 @@ fn one_and_two_threads_build_the_same_rows() {
     let (one, two) = (build(1), build(2));
 
     assert!(dump_raw(&one).expect("whole") == dump_raw(&two).expect("whole"));
+}
+
+/// With little memory the index is built in many parts, which the commit joins.
+#[test]
+fn the_rows_depend_neither_on_threads_nor_on_memory_nor_on_batches() {
+    let expected = dump_raw(&build(1)).expect("whole");
+
+    for (threads, memory, batch) in [(1, 64 << 10, 64 << 20), (2, 128 << 10, 30 << 10), (5, 1, 1 << 10)] {
+        let rows = dump_raw(&build_with(threads, memory, batch)).expect("whole");
+
+        assert!(rows == expected, "{threads} threads, {memory} bytes of memory, batches of {batch}");
+    }
+}
+
+/// A file is built in pieces beside the database; nothing of them is left, not even after an error.
+#[test]
+fn nothing_is_left_beside_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("only.evdb");
+    let db = builder().write_memory_bytes(1 << 10).create(&path).expect("new");
+    let mut write = db.begin_write().expect("writable");
+    for document in documents() {
+        write.upsert_document(&document).expect("sound");
+    }
+    let names = || -> Vec<_> {
+        let entries = std::fs::read_dir(folder.path()).expect("it is there");
+        entries.map(|entry| entry.expect("an entry").file_name()).collect()
+    };
+    assert_eq!(names(), ["only.evdb"]);
+
+    drop(write);
+
+    assert_eq!(names(), ["only.evdb"]);
+    assert_eq!(db.begin_read().expect("whole").document_count(), 0);
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn scores(db: &Database) -> Vec<Vec<(String, u32, u32)>> {
     };
     let mut all = Vec::new();
     for question in QUESTIONS {
-        let terms = read.analyzer().distinct_terms(question);
+        let terms = read.analyzers().distinct_terms(question);
         let hits = read.text_index().search(&terms, None, 1_000).expect("whole");
         all.push(hits.into_iter().map(|hit| (place(hit.node), hit.score)).collect::<Vec<_>>());
     }

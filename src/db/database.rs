@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::prepared::PreparedDocument;
 use super::read::{Caches, ReadTransaction, State};
-use super::write::{PreparedDocument, WriteTransaction};
+use super::texts::content_hash;
+use super::write::WriteTransaction;
 use crate::error::{Error, Result};
 use crate::format::codec;
 use crate::format::identity::{
@@ -16,7 +18,7 @@ use crate::model::TokenCounter;
 use crate::providers;
 use crate::storage::tables::{Class, TABLES};
 use crate::storage::{Options, Store};
-use crate::text::{Analyzer, AnalyzerConfig};
+use crate::text::{Analyzers, TextConfig};
 use crate::tree::Document;
 
 /// An open `.evdb` file. Cheap to clone; clones share the file.
@@ -30,8 +32,9 @@ pub(super) struct Shared {
     pub(super) store: Store,
     pub(super) identity: Identity,
     pub(super) counter: Arc<dyn TokenCounter>,
-    pub(super) analyzer: Arc<Analyzer>,
+    pub(super) analyzers: Arc<Analyzers>,
     pub(super) path: Option<PathBuf>,
+    pub(super) write_memory_bytes: usize,
     pub(super) caches: Caches,
     /// The last committed state, once somebody has read it.
     pub(super) state: Mutex<Option<Arc<State>>>,
@@ -45,14 +48,21 @@ pub(super) struct Shared {
 #[must_use]
 pub struct Builder {
     counter: Option<Arc<dyn TokenCounter>>,
-    analyzer: Option<AnalyzerConfig>,
+    analyzer: Option<TextConfig>,
     cache_bytes: usize,
+    write_memory_bytes: usize,
     check_on_open: bool,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { counter: None, analyzer: None, cache_bytes: 64 << 20, check_on_open: false }
+        Self {
+            counter: None,
+            analyzer: None,
+            cache_bytes: 64 << 20,
+            write_memory_bytes: 256 << 20,
+            check_on_open: false,
+        }
     }
 }
 
@@ -64,14 +74,23 @@ impl Builder {
     }
 
     /// How text becomes terms; by default English stemming and stop words for Latin text, bigrams for CJK.
-    pub fn analyzer(mut self, config: AnalyzerConfig) -> Self {
-        self.analyzer = Some(config);
+    /// An [`AnalyzerConfig`](crate::text::AnalyzerConfig) is for texts and titles alike.
+    pub fn analyzer(mut self, config: impl Into<TextConfig>) -> Self {
+        self.analyzer = Some(config.into());
         self
     }
 
     /// Most bytes of the file kept in memory; by default 64 MiB. Half of it holds pages, half decoded blocks.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.cache_bytes = bytes;
+        self
+    }
+
+    /// Most bytes of memory, about, that a write transaction takes for the index of its documents, beside that of
+    /// one document; by default 256 MiB. What does not fit waits for the commit in a temporary file beside the
+    /// database, which has no name and is gone when the transaction or the process ends.
+    pub fn write_memory_bytes(mut self, bytes: usize) -> Self {
+        self.write_memory_bytes = bytes;
         self
     }
 
@@ -212,13 +231,14 @@ impl Builder {
                 config.fingerprint()
             )));
         }
-        let analyzer = Arc::new(Analyzer::new(AnalyzerConfig::parse(&identity.analyzer)?));
+        let analyzers = Arc::new(Analyzers::new(TextConfig::parse(&identity.analyzer)?));
         let shared = Shared {
             store,
             identity,
             counter,
-            analyzer,
+            analyzers,
             path: path.map(Path::to_path_buf),
+            write_memory_bytes: self.write_memory_bytes,
             caches: Caches::new(self.cache_bytes / 2),
             state: Mutex::new(None),
         };
@@ -298,14 +318,20 @@ impl Database {
         WriteTransaction::begin(&self.shared)
     }
 
-    /// `document`, checked and its tokens counted, for [`WriteTransaction::upsert_prepared`]. Needs no
+    /// `document`, checked, its tokens counted and its text packed, for [`WriteTransaction::upsert_prepared`]. Needs no
     /// transaction, so several threads can prepare at once.
     ///
     /// # Errors
     ///
     /// `InvalidInput` as [`Document::validate`].
     pub fn prepare(&self, document: Document) -> Result<PreparedDocument> {
-        PreparedDocument::new(document, self.shared.counter.as_ref())
+        let hash = content_hash(&document);
+        self.prepare_hashed(document, hash)
+    }
+
+    /// As [`prepare`](Self::prepare), for a document whose hash is known.
+    pub(crate) fn prepare_hashed(&self, document: Document, hash: [u8; 32]) -> Result<PreparedDocument> {
+        PreparedDocument::new(document, hash, self.shared.counter.as_ref())
     }
 
     /// The counter whose tokens are the unit of this file.
@@ -316,8 +342,8 @@ impl Database {
 
     /// What turns text into the terms of this file.
     #[must_use]
-    pub fn analyzer(&self) -> &Analyzer {
-        &self.shared.analyzer
+    pub fn analyzers(&self) -> &Analyzers {
+        &self.shared.analyzers
     }
 
     /// Where the file lies; `None` in memory.

@@ -151,15 +151,14 @@ impl Open {
             return Ok((*id, false));
         }
         let known: Option<u32> = batch.get(&ENTITY_KEY, &key, |p| codec::decode(&ENTITY_KEY, &key, p))?;
-        let id = match known {
-            Some(id) => id,
-            None => {
-                let id = take(&mut self.counters.next_entity, "entities")?;
-                let record = EntityRecord { name: name.to_owned(), kind: kind.to_owned(), facts: Vec::new() };
-                put_entity(batch, id, &record)?;
-                batch.put_value(&ENTITY_KEY, &key, &codec::seal(&ENTITY_KEY, &key, &id)?)?;
-                id
-            }
+        let id = if let Some(id) = known {
+            id
+        } else {
+            let id = take(&mut self.counters.next_entity, "entities")?;
+            let record = EntityRecord { name: name.to_owned(), kind: kind.to_owned(), facts: Vec::new() };
+            put_entity(batch, id, &record)?;
+            batch.put_value(&ENTITY_KEY, &key, &codec::seal(&ENTITY_KEY, &key, &id)?)?;
+            id
         };
         self.entities.insert(key, id);
         Ok((id, known.is_none()))
@@ -258,11 +257,16 @@ impl WriteTransaction {
             placed: HashMap::new(),
         };
         let parts = put.read_parts(id)?;
+        // What is said of a mention comes before what a hyperedge implies.
+        let mut drafted = Vec::with_capacity(patch.entities.len());
+        for draft in &patch.entities {
+            drafted.push(put.entity(draft)?);
+        }
         for draft in &patch.hyperedges {
             put.hyperedge(draft)?;
         }
-        for draft in &patch.entities {
-            put.entity(draft)?;
+        for id in drafted {
+            put.rest_on_root(id);
         }
         put.write_parts(id, parts)?;
         let counts = put.counts;
@@ -324,17 +328,21 @@ impl Put<'_> {
         Ok(parts)
     }
 
-    fn entity(&mut self, draft: &EntityDraft) -> Result<()> {
+    /// An entity that nothing else mentions is mentioned by the root.
+    fn rest_on_root(&mut self, id: u32) {
+        let is_there =
+            |links: &BTreeMap<(u32, u32), f32>| links.range((id, 0)..=(id, u32::MAX)).next().is_some();
+        if !is_there(&self.mentions.wanted) && !is_there(&self.mentions.there) {
+            self.mentions.want(id, self.first, 1.0);
+        }
+    }
+
+    fn entity(&mut self, draft: &EntityDraft) -> Result<u32> {
         let (name, kind) = (normalise(&draft.name), normalise_or(&draft.kind, UNKNOWN));
         let (id, is_new) = self.open.entity(self.batch, &name, &kind)?;
         self.counts.new_entities += u64::from(is_new);
         for (node, weight) in &draft.mentions {
             self.mentions.want(id, self.first + node, *weight);
-        }
-        let is_there =
-            |links: &BTreeMap<(u32, u32), f32>| links.range((id, 0)..=(id, u32::MAX)).next().is_some();
-        if !is_there(&self.mentions.wanted) && !is_there(&self.mentions.there) {
-            self.mentions.want(id, self.first, 1.0);
         }
         let aliases = draft.aliases.iter().map(|alias| (String::new(), normalise(alias)));
         let aliases = aliases.filter(|(_, alias)| !alias.is_empty() && *alias != name);
@@ -346,7 +354,7 @@ impl Put<'_> {
         let root = self.first;
         let facts: Vec<Fact> = aliases.chain(values).map(|(key, value)| Fact { key, value, root }).collect();
         if facts.is_empty() {
-            return Ok(());
+            return Ok(id);
         }
         let key = key::one(id);
         let record: Option<EntityRecord> =
@@ -357,7 +365,10 @@ impl Put<'_> {
         record.facts.extend(facts);
         record.facts.sort();
         record.facts.dedup();
-        if record.facts == before { Ok(()) } else { put_entity(self.batch, id, &record) }
+        if record.facts != before {
+            put_entity(self.batch, id, &record)?;
+        }
+        Ok(id)
     }
 
     fn hyperedge(&mut self, draft: &HyperedgeDraft) -> Result<()> {
@@ -394,22 +405,21 @@ impl Put<'_> {
                 self.batch.get(&HYPEREDGE_KEY, &own_key, |p| codec::decode(&HYPEREDGE_KEY, &own_key, p))?
             }
         };
-        let id = match known {
-            Some(id) => id,
-            None => {
-                let id = take(&mut self.open.counters.next_hyperedge, "hyperedges")?;
-                let key = key::one(id);
-                let record = HyperedgeRecord { kind, label, text, place, members: members.clone() };
-                self.batch.put_value(&HYPEREDGE, &key, &codec::seal(&HYPEREDGE, &key, &record)?)?;
-                if place.is_some() {
-                    self.placed.insert(own_key, id);
-                } else {
-                    let sealed = codec::seal(&HYPEREDGE_KEY, &own_key, &id)?;
-                    self.batch.put_value(&HYPEREDGE_KEY, &own_key, &sealed)?;
-                }
-                self.counts.new_hyperedges += 1;
-                id
+        let id = if let Some(id) = known {
+            id
+        } else {
+            let id = take(&mut self.open.counters.next_hyperedge, "hyperedges")?;
+            let key = key::one(id);
+            let record = HyperedgeRecord { kind, label, text, place, members: members.clone() };
+            self.batch.put_value(&HYPEREDGE, &key, &codec::seal(&HYPEREDGE, &key, &record)?)?;
+            if place.is_some() {
+                self.placed.insert(own_key, id);
+            } else {
+                let sealed = codec::seal(&HYPEREDGE_KEY, &own_key, &id)?;
+                self.batch.put_value(&HYPEREDGE_KEY, &own_key, &sealed)?;
             }
+            self.counts.new_hyperedges += 1;
+            id
         };
         let mut support = draft.support.clone();
         if support.is_empty() {

@@ -20,6 +20,7 @@ use crate::format::graph::GRAPH_DOCUMENT;
 use crate::format::graph::GRAPH_MANIFEST_KEY;
 use crate::format::graph::GRAPH_NAME;
 use crate::format::graph::GRAPH_PART;
+use crate::format::graph::GraphSegmentEntry;
 use crate::format::graph::HYPEREDGE;
 use crate::format::graph::HYPEREDGE_KEY;
 use crate::format::graph::HyperedgeRecord;
@@ -107,7 +108,7 @@ impl ReadTransaction {
             let why = "the segments of the graph are not what the documents support";
             return Err(MANIFEST.malformed(GRAPH_MANIFEST_KEY, "segments", 0, why));
         }
-        let parts = self.state.graph.manifest.segments.iter().flat_map(|entry| entry.parts());
+        let parts = self.state.graph.manifest.segments.iter().flat_map(GraphSegmentEntry::parts);
         let chunks = parts.map(|(_, rows, size)| (rows as usize * size).div_ceil(CHUNK_BYTES) as u64).sum();
         self.check_rows_of(&GRAPH_PART, chunks)?;
         let graph = self.graph()?;

@@ -33,11 +33,14 @@ use crate::graph::NameIndex;
 use crate::graph::Object;
 use crate::graph::entity_key;
 use crate::graph::normalise;
+use crate::ids::DocumentId;
 use crate::ids::EntityId;
 use crate::ids::HyperedgeId;
 use crate::ids::NodeId;
 use crate::ids::Span;
 use crate::storage::Snapshot;
+use crate::tree::Document;
+use crate::tree::Node;
 
 /// What a state keeps of the graph.
 pub(super) struct GraphState {
@@ -120,7 +123,9 @@ impl ReadTransaction {
             return Ok(only);
         }
         let mut rows = GraphRows::default();
-        segments.iter().for_each(|segment| rows.add_segment(segment));
+        for segment in &segments {
+            rows.add_segment(segment);
+        }
         Ok(rows.finish(deleted))
     }
 
@@ -295,7 +300,7 @@ impl ReadTransaction {
         self.for_each_entity(|entity| {
             let mut terms = Vec::new();
             for name in std::iter::once(&entity.name).chain(&entity.aliases) {
-                self.analyzer().terms(name, &mut |term| terms.push(term.to_owned()));
+                self.analyzers().body().terms(name, &mut |term| terms.push(term.to_owned()));
             }
             names.add(entity.id, &terms);
             Ok(())
@@ -303,6 +308,34 @@ impl ReadTransaction {
         let names = Arc::new(names);
         *kept = Some(Arc::clone(&names));
         Ok(names)
+    }
+
+    /// The document of id `id` as it was inserted, for whoever makes a graph of it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `Corrupt`, `Io`.
+    pub fn load_document(&self, id: DocumentId) -> Result<Document> {
+        let info = self.document(id)?;
+        let tree = self.tree(id)?;
+        let nodes = tree.nodes().map(|node| Node {
+            parent: node.parent().map(|parent| parent.id().0 - info.nodes.first.0),
+            kind: node.kind(),
+            title: node.title().to_owned(),
+            summary: node.summary().to_owned(),
+            span: if node.is_leaf() { node.span() } else { Span::default() },
+            page: node.page(),
+            attributes: node.attributes().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+            vector_row: None,
+        });
+        let nodes = nodes.collect();
+        let mut document = Document::new(info.key, info.title);
+        document.source = info.source;
+        document.language = info.language;
+        document.attributes = info.attributes;
+        document.text = self.text(id, Span::new(0, info.text_bytes))?;
+        document.nodes = nodes;
+        Ok(document)
     }
 
     /// A hyperedge with its text.

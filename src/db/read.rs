@@ -23,7 +23,7 @@ use crate::format::{codec, key};
 use crate::ids::{DocumentId, NodeId, NodeRange, SegmentId, SpaceId, Span};
 use crate::model::TokenCounter;
 use crate::storage::Snapshot;
-use crate::text::{Analyzer, PartSource, SegmentReader, TextIndex};
+use crate::text::{Analyzers, PartSource, SegmentReader, TextIndex};
 use crate::tree::Tree;
 use crate::vector::{BlockSource, ContextNorms, Flat, SpaceRecord};
 
@@ -237,8 +237,8 @@ impl ReadTransaction {
 
     /// What turns text into the terms of this file.
     #[must_use]
-    pub fn analyzer(&self) -> &Analyzer {
-        &self.shared.analyzer
+    pub fn analyzers(&self) -> &Analyzers {
+        &self.shared.analyzers
     }
 
     fn record(&self, document: DocumentId) -> Result<DocumentRecord> {
@@ -411,14 +411,22 @@ impl ReadTransaction {
         &self.state.index
     }
 
-    /// Names of the vector spaces, in the order they were made.
+    /// Names of the vector spaces of leaves, in the order they were made.
     pub fn space_names(&self) -> impl Iterator<Item = &str> {
+        self.all_space_names().filter(|name| !name.contains('#'))
+    }
+
+    pub(super) fn all_space_names(&self) -> impl Iterator<Item = &str> {
         self.state.spaces.iter().map(|(_, record)| record.name.as_str())
     }
 
-    /// The vector space called `name`, if there is one.
+    /// The vector space of leaves called `name`, if there is one.
     #[must_use]
     pub fn space(&self, name: &str) -> Option<VectorSpace<'_>> {
+        self.any_space(name).filter(|_| !name.contains('#'))
+    }
+
+    pub(super) fn any_space(&self, name: &str) -> Option<VectorSpace<'_>> {
         let (id, record) = self.state.spaces.iter().find(|(_, record)| record.name == name)?;
         Some(VectorSpace { transaction: self, id: *id, record })
     }

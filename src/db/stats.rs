@@ -2,6 +2,7 @@
 
 use super::read::ReadTransaction;
 use crate::error::Result;
+use crate::format::graph::GraphSegmentEntry;
 use crate::storage::TableSpace;
 
 /// Counts, and a ledger of space.
@@ -98,7 +99,7 @@ impl ReadTransaction {
             .map(|table| table.stored_bytes + table.metadata_bytes + table.fragmented_bytes)
             .sum();
         let file_bytes = shared.path.as_ref().and_then(|path| path.metadata().ok()).map(|meta| meta.len());
-        let spaces = self.space_names().filter_map(|name| self.space(name)).map(|space| {
+        let spaces = self.all_space_names().filter_map(|name| self.any_space(name)).map(|space| {
             let record = space.record();
             SpaceStats {
                 name: record.name.clone(),
@@ -119,7 +120,7 @@ impl ReadTransaction {
             supports,
             mentions,
             segments: segments.len(),
-            segment_bytes: segments.iter().map(|entry| entry.bytes()).sum(),
+            segment_bytes: segments.iter().map(GraphSegmentEntry::bytes).sum(),
         };
         Ok(Stats {
             creator: shared.identity.creator.clone(),

@@ -5,19 +5,17 @@ use std::ops::ControlFlow;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::format::document::{
-    DOCUMENT, DocumentRecord, TEXT, TEXT_BLOCK_BYTES, decode_text_block, encode_text_block,
-};
+use crate::format::document::{DOCUMENT, DocumentRecord, TEXT, TEXT_BLOCK_BYTES, decode_text_block};
 use crate::format::tree::{TREE, TREE_CHUNK_BYTES};
 use crate::format::{codec, key};
 use crate::ids::{DocumentId, NodeId, Span};
 use crate::storage::{Batch, Snapshot};
 use crate::tree::{Claims, Document, Tree};
 
-/// Stores `text` in blocks.
-pub(super) fn put_text(batch: &Batch, document: DocumentId, text: &str) -> Result<()> {
-    for (block, bytes) in (0_u32..).zip(text.as_bytes().chunks(TEXT_BLOCK_BYTES)) {
-        batch.put(&TEXT, &key::two(document.0, block), &encode_text_block(bytes))?;
+/// Stores the encoded blocks of a text.
+pub(super) fn put_text(batch: &Batch, document: DocumentId, blocks: &[Vec<u8>]) -> Result<()> {
+    for (block, bytes) in (0_u32..).zip(blocks) {
+        batch.put(&TEXT, &key::two(document.0, block), bytes)?;
     }
     Ok(())
 }
@@ -113,7 +111,7 @@ pub(super) fn scan_records(
 
 /// SHA-256 of what makes `document` another document: everything an insert stores but its source, so that
 /// loading it from another folder is no change.
-pub(super) fn content_hash(document: &Document) -> [u8; 32] {
+pub(crate) fn content_hash(document: &Document) -> [u8; 32] {
     let mut hasher = Sha256::new();
     let mut string = |text: &str| {
         hasher.update((text.len() as u64).to_le_bytes());

@@ -110,6 +110,9 @@ impl ReadTransaction {
         for name in self.space_names() {
             found.note(self.check_space(name, &nodes, &infos));
         }
+        for name in self.all_space_names() {
+            found.note(self.check_object_space(name));
+        }
         found.note(self.check_graph(&infos));
         Ok(found)
     }

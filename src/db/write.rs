@@ -7,6 +7,8 @@ use roaring::RoaringBitmap;
 
 use super::database::Shared;
 use super::graph::GraphWriter;
+use super::indexing::Indexing;
+use super::prepared::PreparedDocument;
 use super::{segments, texts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::document::{DOCUMENT, DOCUMENT_KEY, DocumentRecord, ROOT, TEXT};
@@ -14,18 +16,14 @@ use crate::format::frame::HEADER_BYTES;
 use crate::format::identity::{COUNTERS_KEY, Counters, META};
 use crate::format::manifest::{DELETED, DELETED_KEY, MANIFEST, MANIFEST_KEY, Manifest};
 use crate::format::text::decode_set;
-use crate::format::tree::{TREE, TreeColumns};
+use crate::format::tree::TREE;
 use crate::format::vector::{BLOCK, CONTEXT, SPACE};
-use crate::format::{codec, key, tree};
-use crate::ids::{DocumentId, NodeId, NodeRange, SegmentId, SpaceId};
-use crate::model::TokenCounter;
+use crate::format::{codec, key};
+use crate::ids::{DocumentId, NodeId, SpaceId};
 use crate::storage::Batch;
-use crate::text::{NodeTerms, SegmentBuilder};
 use crate::tree::{Document, Outline};
 use crate::vector::{BlockWriter, Metric, SpaceRecord, context_norms, expect_embedder, prepare};
 
-/// Memory a text segment may take before it is written out.
-const SEGMENT_MEMORY_BYTES: usize = 96 << 20;
 /// Vectors kept in memory before they are written out, in floats.
 const PENDING_FLOATS: usize = 1 << 20;
 
@@ -37,17 +35,18 @@ pub struct WriteTransaction {
     counters: Counters,
     manifest: Manifest,
     deleted: RoaringBitmap,
-    builder: SegmentBuilder,
+    has_removed: bool,
+    indexing: Indexing,
     spaces: BTreeMap<SpaceId, PendingSpace>,
     graph: GraphWriter,
 }
 
-struct PendingSpace {
-    record: SpaceRecord,
+pub(super) struct PendingSpace {
+    pub(super) record: SpaceRecord,
     /// Rows to append, by ascending node.
-    rows: Vec<(NodeId, Vec<f32>)>,
-    floats: usize,
-    changed: bool,
+    pub(super) rows: Vec<(NodeId, Vec<f32>)>,
+    pub(super) floats: usize,
+    pub(super) changed: bool,
 }
 
 /// What [`WriteTransaction::upsert_document`] did.
@@ -59,27 +58,6 @@ pub enum Upsert {
     Replaced(DocumentId),
     /// There was one with the same content; nothing was done.
     Unchanged(DocumentId),
-}
-
-/// A document whose tokens have been counted: what [`WriteTransaction::upsert_prepared`] takes.
-pub struct PreparedDocument {
-    document: Document,
-    columns: TreeColumns,
-    hash: [u8; 32],
-}
-
-impl PreparedDocument {
-    pub(super) fn new(document: Document, counter: &dyn TokenCounter) -> Result<Self> {
-        let columns = document.columns(counter)?;
-        let hash = texts::content_hash(&document);
-        Ok(Self { document, columns, hash })
-    }
-
-    /// The document itself.
-    #[must_use]
-    pub fn document(&self) -> &Document {
-        &self.document
-    }
 }
 
 impl Upsert {
@@ -114,7 +92,8 @@ impl WriteTransaction {
             counters,
             manifest: manifest.unwrap_or_default(),
             deleted: deleted.unwrap_or_default(),
-            builder: SegmentBuilder::new(),
+            has_removed: false,
+            indexing: Indexing::new(&shared.analyzers, shared.path.as_deref(), shared.write_memory_bytes),
             spaces,
             graph: GraphWriter::default(),
         })
@@ -125,9 +104,29 @@ impl WriteTransaction {
         (&self.batch, &self.deleted, &mut self.graph)
     }
 
+    /// The space of id `space`.
+    pub(super) fn pending_space(&mut self, space: SpaceId) -> Result<&mut PendingSpace> {
+        let pending = self.spaces.get_mut(&space);
+        pending.ok_or_else(|| Error::not_found(format!("there is no vector space {space}")))
+    }
+
+    /// Writes vectors that wait, if they are many.
+    pub(super) fn flush_many_vectors(&mut self) -> Result<()> {
+        self.flush_vectors(PENDING_FLOATS)
+    }
+
     /// The next node's id.
     pub(super) fn next_node(&self) -> u32 {
         self.counters.next_node
+    }
+
+    /// From now on indexes on `threads` threads, at least 1, by default 1. The file does not depend on it.
+    ///
+    /// # Errors
+    ///
+    /// `Io` if what has been indexed so far cannot be laid aside.
+    pub fn set_threads(&mut self, threads: usize) -> Result<()> {
+        self.indexing.set_threads(threads)
     }
 
     /// The document that has `key`, if there is one.
@@ -161,9 +160,7 @@ impl WriteTransaction {
                 format!("there is a document {:?} already ({id}); replace it with an upsert", document.key),
             ));
         }
-        let hash = texts::content_hash(document);
-        let columns = document.columns(self.shared.counter.as_ref())?;
-        self.insert(document, &columns, hash)
+        self.insert(&self.prepared(document)?)
     }
 
     /// Whether the document that has `document`'s key has its content too.
@@ -178,22 +175,29 @@ impl WriteTransaction {
         }
     }
 
-    /// As [`upsert_document`](Self::upsert_document), with the counting of tokens done before, perhaps on
-    /// another thread, by [`Database::prepare`](super::Database::prepare).
+    /// Whether there is a document that has `key` and content of this hash.
+    pub(crate) fn has_content(&self, key: &str, hash: &[u8; 32]) -> Result<bool> {
+        match self.document_by_key(key)? {
+            Some(old) => Ok(self.record(old)?.content_hash == *hash),
+            None => Ok(false),
+        }
+    }
+
+    /// As [`upsert_document`](Self::upsert_document), with counting and packing done before, perhaps on another
+    /// thread, by [`Database::prepare`](super::Database::prepare).
     ///
     /// # Errors
     ///
     /// As [`upsert_document`](Self::upsert_document).
     pub fn upsert_prepared(&mut self, prepared: &PreparedDocument) -> Result<Upsert> {
-        let PreparedDocument { document, columns, hash } = prepared;
-        let old = self.document_by_key(&document.key)?;
+        let old = self.document_by_key(&prepared.document().key)?;
         if let Some(old) = old {
-            if self.record(old)?.content_hash == *hash {
+            if self.record(old)?.content_hash == prepared.hash() {
                 return Ok(Upsert::Unchanged(old));
             }
             self.remove(old)?;
         }
-        let new = self.insert(document, columns, *hash)?;
+        let new = self.insert(prepared)?;
         Ok(if old.is_some() { Upsert::Replaced(new) } else { Upsert::Inserted(new) })
     }
 
@@ -209,8 +213,12 @@ impl WriteTransaction {
         {
             return Ok(Upsert::Unchanged(old));
         }
-        let prepared = PreparedDocument::new(document.clone(), self.shared.counter.as_ref())?;
-        self.upsert_prepared(&prepared)
+        self.upsert_prepared(&self.prepared(document)?)
+    }
+
+    fn prepared(&self, document: &Document) -> Result<PreparedDocument> {
+        let hash = texts::content_hash(document);
+        PreparedDocument::new(document.clone(), hash, self.shared.counter.as_ref())
     }
 
     /// Takes the document that has `key` away; whether there was one.
@@ -225,29 +233,29 @@ impl WriteTransaction {
         }
     }
 
-    fn insert(&mut self, document: &Document, columns: &TreeColumns, hash: [u8; 32]) -> Result<DocumentId> {
+    fn insert(&mut self, prepared: &PreparedDocument) -> Result<DocumentId> {
+        let document = prepared.document();
         let full = || Error::invalid("the file is full: it has handed out 2^32 - 1 node ids");
         let nodes = u32::try_from(document.nodes.len()).map_err(|_| full())?;
         let id = DocumentId(self.counters.next_document);
         let first = NodeId(self.counters.next_node);
         let next_node = first.0.checked_add(nodes).ok_or_else(full)?;
         let leaves = u32::try_from(document.leaf_count()).map_err(|_| full())?;
-        let tokens = u64::from(columns.tokens.first().copied().unwrap_or_default());
-        let archive = tree::encode(columns)?;
+        let tokens = u64::from(prepared.columns().tokens.first().copied().unwrap_or_default());
         let too_large = |_| Error::invalid(format!("document {:?} is too large", document.key));
         let record = DocumentRecord {
             key: document.key.clone(),
             title: document.title.clone(),
             source: document.source.clone(),
             language: document.language.clone(),
-            content_hash: hash,
+            content_hash: prepared.hash(),
             attributes: document.attributes.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
             first_node: first.0,
             nodes,
             leaves,
             tokens,
             text_bytes: u32::try_from(document.text.len()).map_err(too_large)?,
-            tree_bytes: u32::try_from(archive.len()).map_err(too_large)?,
+            tree_bytes: u32::try_from(prepared.archive().len()).map_err(too_large)?,
         };
         let key = key::one(id.0);
         self.batch.put_value(&DOCUMENT, &key, &codec::seal(&DOCUMENT, &key, &record)?)?;
@@ -255,9 +263,9 @@ impl WriteTransaction {
         self.batch.put_value(&DOCUMENT_KEY, name, &codec::seal(&DOCUMENT_KEY, name, &id.0)?)?;
         let root = key::one(first.0);
         self.batch.put_value(&ROOT, &root, &codec::seal(&ROOT, &root, &id.0)?)?;
-        texts::put_tree(&self.batch, id, &archive)?;
-        texts::put_text(&self.batch, id, &document.text)?;
-        self.index(document, columns, first)?;
+        texts::put_tree(&self.batch, id, prepared.archive())?;
+        texts::put_text(&self.batch, id, prepared.blocks())?;
+        self.indexing.add(prepared, first)?;
         self.counters.next_document += 1;
         self.counters.next_node = next_node;
         self.counters.documents += 1;
@@ -265,43 +273,7 @@ impl WriteTransaction {
         self.counters.leaves += leaves;
         self.counters.leaf_tokens += tokens;
         self.counters.text_bytes += u64::from(record.text_bytes);
-        if self.builder.memory_bytes() > SEGMENT_MEMORY_BYTES {
-            self.flush_segment()?;
-        }
         Ok(id)
-    }
-
-    /// Adds the terms and sets of a document to the segment being built.
-    fn index(&mut self, document: &Document, columns: &TreeColumns, first: NodeId) -> Result<()> {
-        let at = |offset: u32| NodeId(first.0 + offset);
-        for (index, node) in (0_u32..).zip(&document.nodes) {
-            let row = index as usize;
-            let last = columns.last.get(row).copied().unwrap_or(index);
-            let terms = NodeTerms {
-                node: at(index),
-                parent: node.parent.map_or(NodeId(0), at),
-                last: at(last),
-                kind: node.kind as u8,
-                level: columns.level.get(row).copied().unwrap_or_default(),
-                is_leaf: node.kind.is_leaf(),
-            };
-            let text = document.text.get(node.span.as_range()).unwrap_or_default();
-            self.builder.add_text(terms, &self.shared.analyzer, &[&node.title, text])?;
-            for (key, value) in &node.attributes {
-                if key != "id" {
-                    self.builder.add_set(NodeRange::new(at(index), at(last)), &format!("{key}={value}"))?;
-                }
-            }
-        }
-        let last = columns.last.first().copied().unwrap_or_default();
-        let all = NodeRange::new(first, at(last));
-        for (key, value) in &document.attributes {
-            self.builder.add_set(all, &format!("{key}={value}"))?;
-        }
-        if let Some(language) = &document.language {
-            self.builder.add_set(all, &format!("language={language}"))?;
-        }
-        Ok(())
     }
 
     fn remove(&mut self, document: DocumentId) -> Result<()> {
@@ -330,6 +302,7 @@ impl WriteTransaction {
             }
         }
         self.deleted.insert_range(record.first_node..=last);
+        self.has_removed = true;
         self.counters.documents = self.counters.documents.saturating_sub(1);
         self.counters.nodes = self.counters.nodes.saturating_sub(record.nodes);
         self.counters.leaves = self.counters.leaves.saturating_sub(record.leaves);
@@ -346,8 +319,24 @@ impl WriteTransaction {
     /// # Errors
     ///
     /// `Model` or `InvalidInput`, naming both sides, if the space is there with another fingerprint, dimension
-    /// or metric.
+    /// or metric; `InvalidInput` if the name has a `#`, which tells
+    /// [spaces of other things](Self::open_object_space).
     pub fn open_space(
+        &mut self,
+        name: &str,
+        dimensions: usize,
+        metric: Metric,
+        fingerprint: &str,
+    ) -> Result<SpaceId> {
+        if name.contains('#') {
+            return Err(Error::invalid(format!(
+                "space {name:?} has a #, which spaces of entities have; leave it out"
+            )));
+        }
+        self.open_any_space(name, dimensions, metric, fingerprint)
+    }
+
+    pub(super) fn open_any_space(
         &mut self,
         name: &str,
         dimensions: usize,
@@ -388,8 +377,10 @@ impl WriteTransaction {
         rows: &[f32],
     ) -> Result<()> {
         let record = self.record(id)?;
-        let pending = self.spaces.get_mut(&space);
-        let pending = pending.ok_or_else(|| Error::not_found(format!("there is no vector space {space}")))?;
+        let pending = self.pending_space(space)?;
+        if pending.record.name.contains('#') {
+            return Err(Error::invalid(format!("space {:?} has no rows of leaves", pending.record.name)));
+        }
         let dimension = pending.record.dimension as usize;
         let outline = Outline::of(document);
         if outline.leaves.len() != record.leaves as usize || rows.len() != outline.leaves.len() * dimension {
@@ -448,17 +439,6 @@ impl WriteTransaction {
         Ok(())
     }
 
-    fn flush_segment(&mut self) -> Result<()> {
-        if self.builder.is_empty() {
-            return Ok(());
-        }
-        let parts = std::mem::take(&mut self.builder).finish()?;
-        let id = SegmentId(self.counters.next_segment);
-        self.counters.next_segment += 1;
-        self.manifest.segments.extend(segments::put(&self.batch, id, &parts)?);
-        Ok(())
-    }
-
     /// Documents in the file, with those of this transaction.
     #[must_use]
     pub fn document_count(&self) -> u32 {
@@ -472,10 +452,17 @@ impl WriteTransaction {
     /// `Io`, `Corrupt`; then none of them is visible. If the very last sync failed, the next open tells whether
     /// they were made.
     pub fn commit(mut self) -> Result<()> {
-        self.flush_segment()?;
         self.flush_vectors(0)?;
         self.graph.finish(&self.batch, &self.deleted)?;
-        segments::tidy(&self.batch, &mut self.manifest, &self.deleted, &mut self.counters.next_segment)?;
+        let fresh = self.indexing.finish()?;
+        segments::commit(
+            &self.batch,
+            &mut self.manifest,
+            &self.deleted,
+            self.has_removed,
+            &mut self.counters.next_segment,
+            &fresh,
+        )?;
         for (id, pending) in self.spaces.iter().filter(|(_, pending)| pending.changed) {
             self.batch.put_value(&SPACE, &key::one(id.0), &pending.record.seal(*id)?)?;
         }
@@ -484,12 +471,9 @@ impl WriteTransaction {
             MANIFEST_KEY,
             &codec::seal(&MANIFEST, MANIFEST_KEY, &self.manifest)?,
         )?;
-        self.deleted.optimize();
-        let mut bitmap = Vec::with_capacity(self.deleted.serialized_size());
-        self.deleted
-            .serialize_into(&mut bitmap)
-            .map_err(|error| Error::io("encode", "the bitmap of deleted nodes", error))?;
-        self.batch.put(&DELETED, DELETED_KEY, &bitmap)?;
+        if self.has_removed || self.counters.commits == 0 {
+            put_deleted(&self.batch, &mut self.deleted)?;
+        }
         self.counters.commits += 1;
         self.batch.put_value(&META, COUNTERS_KEY, &codec::seal(&META, COUNTERS_KEY, &self.counters)?)?;
         // A cached state of before must not pin its pages, nor be handed out again.
@@ -499,6 +483,16 @@ impl WriteTransaction {
         *state = None;
         done
     }
+}
+
+/// Stores the bitmap of deleted nodes.
+fn put_deleted(batch: &Batch, deleted: &mut RoaringBitmap) -> Result<()> {
+    deleted.optimize();
+    let mut bitmap = Vec::with_capacity(deleted.serialized_size());
+    deleted
+        .serialize_into(&mut bitmap)
+        .map_err(|error| Error::io("encode", "the bitmap of deleted nodes", error))?;
+    batch.put(&DELETED, DELETED_KEY, &bitmap)
 }
 
 /// The bitmap of deleted nodes in the payload of its record.

@@ -81,7 +81,7 @@ impl RecordKind {
     /// # Errors
     ///
     /// `Corrupt`, naming the field, if the frame is short, of another kind, or its checksum is wrong;
-    /// `Unsupported` if the frame is whole and its version is newer than this build knows.
+    /// `Unsupported` if the frame is whole and its version is not the one this build knows.
     pub fn open<'a>(&self, key: &[u8], value: &'a [u8]) -> Result<&'a [u8]> {
         let bad = |field, offset, why: String| Err(self.malformed(key, field, offset, why));
         let Some((header, rest)) = value.split_first_chunk::<HEADER_BYTES>() else {
@@ -101,10 +101,15 @@ impl RecordKind {
         }
         let version = u16::from_le_bytes([v0, v1]);
         if version != self.version {
+            let advice = if version < self.version {
+                "an older build wrote it: build the file anew"
+            } else {
+                "it needs a newer build"
+            };
             return Err(Error::new(
                 crate::error::ErrorKind::Unsupported,
                 format!(
-                    "{}[{}] has record version {version}; this build knows {} (format-spec {})",
+                    "{}[{}] has record version {version}, this build knows {}; {advice} (format-spec {})",
                     self.table,
                     printable(key),
                     self.version,
@@ -200,6 +205,19 @@ mod tests {
         }
         assert!(KIND.open(b"l", &value).is_err());
         assert!(RecordKind { table: "others", ..KIND }.open(b"k", &value).is_err());
+    }
+
+    #[test]
+    fn a_record_of_another_version_is_whole_but_refused_with_advice() {
+        let newer = RecordKind { version: 2, ..KIND };
+        let refusal = |by: RecordKind, value: &[u8]| {
+            let error = by.open(b"k", value).expect_err("another version");
+            assert_eq!(error.kind(), crate::error::ErrorKind::Unsupported);
+            error.to_string()
+        };
+
+        assert!(refusal(newer, &KIND.seal(b"k", b"x").expect("it fits")).contains("build the file anew"));
+        assert!(refusal(KIND, &newer.seal(b"k", b"x").expect("it fits")).contains("needs a newer build"));
     }
 
     #[test]

@@ -13,13 +13,43 @@ use super::frame::RecordKind;
 use super::layout::Field;
 use super::layout::Layout;
 
+mod entry;
+mod positions;
 mod postings;
 
+pub use entry::MAX_ENTRY_HEAD_BYTES;
+pub use entry::Place;
+pub use entry::TermEntry;
+pub use entry::put_set_head;
+pub use entry::take_set_head;
+pub use positions::Grouping;
+pub use positions::PositionGroup;
+pub use positions::PositionList;
+pub use positions::PositionWalk;
+pub use positions::encode_positions;
 pub use postings::BLOCK;
+pub use postings::BUCKET_ORDINALS;
+pub use postings::BUILT_B;
+pub use postings::BUILT_K1;
+pub use postings::Bounds;
+pub use postings::BucketList;
+pub use postings::DenseList;
+pub use postings::Escapes;
+pub use postings::Found;
+pub use postings::Kind;
+pub use postings::LeafColumns;
+pub use postings::NO_CLASS;
+pub use postings::PackedList;
 pub use postings::Posting;
 pub use postings::PostingList;
+pub use postings::ShortList;
+pub use postings::TOP_BOUND;
+pub use postings::TOP_FREQ;
+pub use postings::class_min;
 pub use postings::encode_pairs;
 pub use postings::encode_postings;
+pub use postings::length_class;
+pub use postings::nibble;
 pub use postings::put_pair;
 pub use postings::put_varint;
 pub use postings::take_varint;
@@ -29,31 +59,31 @@ pub const CHUNK_BYTES: usize = 262_080;
 
 /// The record of a segment's header; its key is the segment's id.
 pub const SEGMENT: RecordKind =
-    RecordKind { tag: *b"TXTS", version: 1, table: "text_segments", section: "7.2" };
+    RecordKind { tag: *b"TXTS", version: 2, table: "text_segments", section: "7.2" };
 
 /// The record of a chunk of a part; its key is segment, part, index.
-pub const PART: RecordKind = RecordKind { tag: *b"TXTP", version: 1, table: "text_parts", section: "7.3" };
+pub const PART: RecordKind = RecordKind { tag: *b"TXTP", version: 2, table: "text_parts", section: "7.3" };
 
-/// The five parts of a segment, by their stored number.
+/// The five parts of a segment, by their stored number. There is no part 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Part {
-    /// An fst map (version 3 of crate `fst`) from [`key`](Part::Dictionary) to the rank of the key: a prefix
-    /// byte, then the term (`t`), kind byte (`k`), level byte (`l`) or attribute `key=value` (`a`).
+    /// An fst map (version 3 of crate `fst`) to the values of [`Place`] from keys: a [`prefix`] byte, then the
+    /// term (`t`), kind byte (`k`), level byte (`l`) or attribute `key=value` (`a`).
     Dictionary = 1,
-    /// One [`ListRecord`] for each key of the dictionary, in its order.
-    Lists = 2,
     /// One [`LeafRecord`] for each leaf, in node order.
     Leaves = 3,
     /// One [`InnerRecord`] for each inner node, in node order.
     Inner = 4,
-    /// The lists themselves, one after another.
+    /// The entries, each with its lists or its set, one after another in the order of their keys.
     Postings = 5,
+    /// The positions of the entries, one after another in the order of their keys.
+    Positions = 6,
 }
 
 impl Part {
     /// All parts, by their stored number.
-    pub const ALL: [Self; 5] = [Self::Dictionary, Self::Lists, Self::Leaves, Self::Inner, Self::Postings];
+    pub const ALL: [Self; 5] = [Self::Dictionary, Self::Leaves, Self::Inner, Self::Postings, Self::Positions];
 }
 
 /// What a byte before a dictionary key says about the list behind it.
@@ -105,8 +135,10 @@ pub struct SegmentHeader {
     pub list_count: u32,
     /// Size of the dictionary.
     pub dictionary_bytes: u64,
-    /// Size of the stream of lists.
+    /// Size of the stream of entries.
     pub postings_bytes: u64,
+    /// Size of the stream of positions.
+    pub positions_bytes: u64,
 }
 
 impl SegmentHeader {
@@ -121,74 +153,11 @@ impl SegmentHeader {
     pub const fn size_bytes(&self, part: Part) -> u64 {
         match part {
             Part::Dictionary => self.dictionary_bytes,
-            Part::Lists => self.list_count as u64 * ListRecord::WIDTH as u64,
             Part::Leaves => self.leaf_count as u64 * LeafRecord::WIDTH as u64,
             Part::Inner => self.inner_count as u64 * InnerRecord::WIDTH as u64,
             Part::Postings => self.postings_bytes,
+            Part::Positions => self.positions_bytes,
         }
-    }
-}
-
-/// Where the list of a dictionary key lies, and how much it holds.
-///
-/// # Format
-///
-/// | Offset | Size | Field         | Meaning                                                          |
-/// |-------:|-----:|---------------|------------------------------------------------------------------|
-/// |      0 |    8 | offset        | first byte in the stream of lists                                |
-/// |      8 |    4 | body_bytes    | bytes of the list of leaves, or of the set                       |
-/// |     12 |    4 | heading_bytes | bytes of the list of inner nodes, which follows; 0 for a set     |
-/// |     16 |    4 | body_count    | leaves that hold the term, or nodes of the set                   |
-/// |     20 |    4 | heading_count | inner nodes that hold the term; 0 for a set                      |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ListRecord {
-    /// First byte in the stream of lists.
-    pub offset: u64,
-    /// Bytes of the list of leaves, or of the set.
-    pub body_bytes: u32,
-    /// Bytes of the list of inner nodes.
-    pub heading_bytes: u32,
-    /// Leaves that hold the term, or nodes of the set.
-    pub body_count: u32,
-    /// Inner nodes that hold the term.
-    pub heading_count: u32,
-}
-
-impl ListRecord {
-    /// Where each field lies.
-    pub const LAYOUT: Layout = Layout {
-        section: "7.4",
-        fields: &[
-            Field::new("offset", 0, 8),
-            Field::new("body_bytes", 8, 4),
-            Field::new("heading_bytes", 12, 4),
-            Field::new("body_count", 16, 4),
-            Field::new("heading_count", 20, 4),
-        ],
-    };
-
-    /// Bytes of a record.
-    pub const WIDTH: usize = 24;
-
-    /// Appends the record to `out`.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.offset.to_le_bytes());
-        for field in [self.body_bytes, self.heading_bytes, self.body_count, self.heading_count] {
-            out.extend_from_slice(&field.to_le_bytes());
-        }
-    }
-
-    /// Record `index` of `bytes`; `None` past the end.
-    #[must_use]
-    pub fn decode_at(bytes: &[u8], index: usize) -> Option<Self> {
-        let at = index.checked_mul(Self::WIDTH)?;
-        Some(Self {
-            offset: u64::from_le_bytes(array(bytes, at)?),
-            body_bytes: number(bytes, at + 8)?,
-            heading_bytes: number(bytes, at + 12)?,
-            body_count: number(bytes, at + 16)?,
-            heading_count: number(bytes, at + 20)?,
-        })
     }
 }
 
@@ -311,14 +280,12 @@ impl InnerRecord {
 }
 
 // A gap or an overlap in a layout is a compile error.
-const _: () = assert!(matches!(ListRecord::LAYOUT.width(), Some(ListRecord::WIDTH)));
 const _: () = assert!(matches!(LeafRecord::LAYOUT.width(), Some(LeafRecord::WIDTH)));
 const _: () = assert!(matches!(InnerRecord::LAYOUT.width(), Some(InnerRecord::WIDTH)));
 
 // Records of every width fill a chunk, and a chunk with its frame stays below 256 KiB.
 const _: () = assert!(
-    CHUNK_BYTES.is_multiple_of(ListRecord::WIDTH)
-        && CHUNK_BYTES.is_multiple_of(LeafRecord::WIDTH)
+    CHUNK_BYTES.is_multiple_of(LeafRecord::WIDTH)
         && CHUNK_BYTES.is_multiple_of(InnerRecord::WIDTH)
         && CHUNK_BYTES + 64 <= 256 << 10
 );
@@ -356,11 +323,6 @@ mod tests {
 
     #[test]
     fn records_come_back_by_their_index_and_not_past_the_end() {
-        let mut lists = Vec::new();
-        let list =
-            ListRecord { offset: 1 << 40, body_bytes: 2, heading_bytes: 3, body_count: 4, heading_count: 5 };
-        ListRecord::default().encode(&mut lists);
-        list.encode(&mut lists);
         let mut leaves = Vec::new();
         let leaf = LeafRecord { node: 70_000, own_len: 12, kind: 3, level: 2 };
         leaf.encode(&mut leaves);
@@ -368,8 +330,6 @@ mod tests {
         let node = InnerRecord { node: 1, last: 70_001, own_len: 4, kind: 1, level: 0 };
         node.encode(&mut inner);
 
-        assert_eq!(ListRecord::decode_at(&lists, 1), Some(list));
-        assert_eq!(ListRecord::decode_at(&lists, 2), None);
         assert_eq!(LeafRecord::decode_at(&leaves, 0), Some(leaf));
         assert_eq!(InnerRecord::decode_at(&inner, 0), Some(node));
         assert_eq!(LeafRecord::decode_at(&leaves, usize::MAX), None);

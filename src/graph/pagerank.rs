@@ -265,7 +265,9 @@ impl PageRank {
         }
         let total: f64 = now.iter().map(|x| x.max(0.0)).sum();
         let scale = if total > 0.0 { moving.mass / total } else { 0.0 };
-        now.iter_mut().for_each(|x| *x = x.max(0.0) * scale);
+        for x in &mut now {
+            *x = x.max(0.0) * scale;
+        }
         for (vertex, mass) in idle {
             now[vertex as usize] = mass;
         }

@@ -52,11 +52,13 @@ impl GraphSegment {
     }
 
     /// Ids of its hyperedges, ascending.
+    #[must_use]
     pub fn hyperedges(&self) -> impl ExactSizeIterator<Item = u32> {
         self.edges.iter().map(|edge| edge.id)
     }
 
     /// Ids of its entities, ascending.
+    #[must_use]
     pub fn entities(&self) -> impl ExactSizeIterator<Item = u32> {
         self.entities.iter().map(|(id, _)| *id)
     }

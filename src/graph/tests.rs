@@ -241,7 +241,8 @@ fn by_definition(n: usize, edges: &[Edge<'_>], on: WalkOn, damping: f64, seeds: 
                 }
                 WalkOn::Members => {
                     for v in own.iter().filter(|v| *v != u) {
-                        arcs[*u][*v] += f64::from(*weight / (own.len() - 1) as f32);
+                        arcs[*u][*v] +=
+                            f64::from(*weight / f32::from(u8::try_from(own.len() - 1).expect("few")));
                     }
                 }
             }
@@ -249,7 +250,9 @@ fn by_definition(n: usize, edges: &[Edge<'_>], on: WalkOn, damping: f64, seeds: 
     }
     let total: f64 = seeds.iter().map(|(_, weight)| weight).sum();
     let mut start = vec![0.0; size];
-    seeds.iter().for_each(|(at, weight)| start[*at] += weight / total);
+    for (at, weight) in seeds {
+        start[*at] += weight / total;
+    }
     let mut now = start.clone();
     for _ in 0..300 {
         let mut next: Vec<f64> = start.iter().map(|x| (1.0 - damping) * x).collect();
@@ -305,7 +308,7 @@ proptest! {
         prop_assert!((full.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         let mass: f64 = pushed.best.iter().map(|(_, rank)| rank).sum();
         prop_assert!((mass - 1.0).abs() < 1e-9, "{mass}");
-        let most = edges.iter().map(|(_, weight, members)| f64::from(*weight) * members.len() as f64).sum::<f64>();
+        let most = edges.iter().map(|(_, weight, members)| f64::from(*weight) * f64::from(u8::try_from(members.len()).expect("few"))).sum::<f64>();
         let mut apart = 0.0;
         for (object, rank) in &pushed.best {
             let off = (rank - rank_of[object]).abs();

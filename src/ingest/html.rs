@@ -73,11 +73,11 @@ pub fn html(key: &str, page: &str, options: &Options, counter: &dyn TokenCounter
             What::Leaf(kind) => outline.block(kind, range, Nature::Lines, ""),
         }
     }
-    let nodes = outline.finish();
+    let grown = outline.finish();
     let mut document = Document::new(key, title);
     document.language = language;
     document.text = text;
-    super::finish(&mut document, nodes, options, counter)?;
+    super::finish(&mut document, grown, options, counter)?;
     Ok(document)
 }
 

@@ -3,17 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::balance;
-use super::balance::Rows;
 use super::extract::NameRules;
 use super::extract::extract;
+use super::balance;
+use super::balance::Rows;
 use super::options::Options;
 use super::options::Report;
 use super::options::Warning;
-use super::path::read_path;
+use super::parallel::in_parallel;
+use super::path::read_path_on;
 use crate::db::Database;
 use crate::db::PreparedDocument;
 use crate::db::Upsert;
+use crate::db::WriteTransaction;
+use crate::db::content_hash;
 use crate::error::Error;
 use crate::error::Result;
 use crate::graph::GraphPatch;
@@ -24,8 +27,10 @@ use crate::tree::Node;
 use crate::tree::Outline;
 use crate::vector::Metric;
 
-/// Text of one batch: what one transaction writes and what is held in memory.
-const BATCH_TEXT_BYTES: usize = 16 << 20;
+/// Text and tree of one batch.
+const BATCH_BYTES: usize = 16 << 20;
+/// Text and tree of one transaction.
+const COMMIT_BYTES: usize = 256 << 20;
 /// Documents of one batch.
 const BATCH_DOCUMENTS: usize = 4_096;
 
@@ -58,7 +63,7 @@ pub struct SpaceEmbedder {
     pub embedder: Arc<dyn Embedder>,
 }
 
-/// What was done so far; handed to the caller after each batch.
+/// What was done so far; handed to the caller after each batch, which need not be committed yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Progress {
     /// Documents read.
@@ -78,8 +83,11 @@ pub struct Progress {
 /// Loads files into a database.
 ///
 /// Documents go in by their key: one that is there with the same content costs no work, so that a load that
-/// was cut short is resumed by running it again. Each batch is one transaction; memory is bounded by a batch
-/// (and, for passage files, by the file's text).
+/// was cut short is resumed by running it again. Documents are read, counted and packed a batch at a time;
+/// many batches make a transaction. Memory is bounded by a batch, by what
+/// [`write_memory_bytes`](crate::Builder::write_memory_bytes) allows (and, for passage files, by the file's
+/// text). From the first batch until [`finish`](Self::finish) or an error the loader is the database's only
+/// writer; if it is dropped before, what was not committed is forgotten.
 pub struct Loader<'a> {
     database: &'a Database,
     options: Options,
@@ -89,11 +97,19 @@ pub struct Loader<'a> {
     names: Option<NameRules>,
     batch: Vec<Document>,
     batch_bytes: usize,
-    limit_bytes: usize,
+    limits: Limits,
+    transaction: Option<WriteTransaction>,
+    /// Text and tree in the transaction.
+    written_bytes: usize,
     leaves_seen: usize,
     passages_seen: u32,
     progress: Progress,
     on_batch: Box<dyn FnMut(&Progress) + 'a>,
+}
+
+struct Limits {
+    batch_bytes: usize,
+    commit_bytes: usize,
 }
 
 impl<'a> Loader<'a> {
@@ -109,7 +125,9 @@ impl<'a> Loader<'a> {
             names: None,
             batch: Vec::new(),
             batch_bytes: 0,
-            limit_bytes: BATCH_TEXT_BYTES,
+            limits: Limits { batch_bytes: BATCH_BYTES, commit_bytes: COMMIT_BYTES },
+            transaction: None,
+            written_bytes: 0,
             leaves_seen: 0,
             passages_seen: 0,
             progress: Progress::default(),
@@ -124,7 +142,7 @@ impl<'a> Loader<'a> {
         self
     }
 
-    /// How many threads count and embed; at least 1. The file does not depend on it.
+    /// How many threads count, embed and index; at least 1. The file does not depend on it.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
@@ -132,10 +150,18 @@ impl<'a> Loader<'a> {
     }
 
     /// How much text and tree one batch takes, about; at least 1, by default 16 MiB. Smaller ones show progress
-    /// more often and cost a commit each.
+    /// more often.
     #[must_use]
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
-        self.limit_bytes = bytes.max(1);
+        self.limits.batch_bytes = bytes.max(1);
+        self
+    }
+
+    /// How much text and tree one transaction takes, about, by default 256 MiB: what is lost at most if the
+    /// process ends. Each costs a commit, and one more segment of the index, to be joined with others later.
+    #[must_use]
+    pub fn commit_bytes(mut self, bytes: usize) -> Self {
+        self.limits.commit_bytes = bytes;
         self
     }
 
@@ -161,7 +187,7 @@ impl<'a> Loader<'a> {
         self
     }
 
-    /// Calls `on_batch` after each transaction.
+    /// Calls `on_batch` after each batch.
     #[must_use]
     pub fn on_batch(mut self, on_batch: impl FnMut(&Progress) + 'a) -> Self {
         self.on_batch = Box::new(on_batch);
@@ -175,17 +201,31 @@ impl<'a> Loader<'a> {
     ///
     /// As [`read_path`]; `InvalidInput` if a matrix has no row for a leaf; `Io`. Batches written before stay.
     pub fn load(&mut self, path: &Path, root: &Path) -> Result<Report> {
+        let loaded = self.read(path, root);
+        self.keep(loaded)
+    }
+
+    /// `done`; if that is an error, the batches before it are committed, since the caller may give up.
+    fn keep<T>(&mut self, done: Result<T>) -> Result<T> {
+        if done.is_err() {
+            self.commit()?;
+        }
+        done
+    }
+
+    fn read(&mut self, path: &Path, root: &Path) -> Result<Report> {
         let mut options = self.options.clone();
         // Balanced here, with the vectors if there are some, and on all threads.
         options.balance = false;
         let counter = Arc::clone(self.database.token_counter());
         let base = self.passages_seen;
-        let report = read_path(path, root, &options, counter.as_ref(), &mut |mut document| {
-            for node in &mut document.nodes {
-                node.vector_row = node.vector_row.map(|row| row.saturating_add(base));
-            }
-            self.add(document)
-        })?;
+        let report =
+            read_path_on(self.threads, path, root, &options, counter.as_ref(), &mut |mut document| {
+                for node in &mut document.nodes {
+                    node.vector_row = node.vector_row.map(|row| row.saturating_add(base));
+                }
+                self.take(document)
+            })?;
         self.passages_seen = base.saturating_add(u32::try_from(report.passages).unwrap_or(u32::MAX));
         Ok(report)
     }
@@ -196,9 +236,14 @@ impl<'a> Loader<'a> {
     ///
     /// As [`load`](Self::load).
     pub fn add(&mut self, document: Document) -> Result<()> {
+        let taken = self.take(document);
+        self.keep(taken)
+    }
+
+    fn take(&mut self, document: Document) -> Result<()> {
         self.batch_bytes += document.text.len() + document.nodes.len() * size_of::<Node>();
         self.batch.push(document);
-        if self.batch_bytes >= self.limit_bytes || self.batch.len() >= BATCH_DOCUMENTS {
+        if self.batch_bytes >= self.limits.batch_bytes || self.batch.len() >= BATCH_DOCUMENTS {
             self.write_batch()?;
         }
         Ok(())
@@ -210,7 +255,9 @@ impl<'a> Loader<'a> {
     ///
     /// As [`load`](Self::load); `InvalidInput` if the matrix has more rows than there were passages or leaves.
     pub fn finish(mut self) -> Result<Progress> {
-        self.write_batch()?;
+        let written = self.write_batch();
+        self.keep(written)?;
+        self.commit()?;
         if let Some(vectors) = &self.vectors {
             let (seen, what) = match vectors.order {
                 RowOrder::Passages => (self.passages_seen as usize, "passages"),
@@ -226,50 +273,53 @@ impl<'a> Loader<'a> {
         Ok(self.progress)
     }
 
+    /// Writes what waits into the transaction, which is begun if there is none.
     fn write_batch(&mut self) -> Result<()> {
-        let mut batch = std::mem::take(&mut self.batch);
-        self.batch_bytes = 0;
+        let batch = std::mem::take(&mut self.batch);
+        let batch_bytes = std::mem::take(&mut self.batch_bytes);
         if batch.is_empty() {
             return Ok(());
         }
-        let mut bases = Vec::with_capacity(batch.len());
-        for document in &batch {
-            bases.push(self.leaves_seen);
-            self.leaves_seen += document.leaf_count();
-        }
-        let counter = self.database.token_counter().as_ref();
-        let vectors = self.vectors.as_ref();
-        let balance_all = self.options.balance;
-        let mut jobs: Vec<(&mut Document, usize)> = batch.iter_mut().zip(bases.iter().copied()).collect();
-        in_parallel(&mut jobs, self.threads, |(document, base)| {
-            let row = |index: usize, node: &Node| vectors.and_then(|given| given.row(*base + index, node));
-            let rows: Option<&Rows<'_>> = if vectors.is_some() { Some(&row) } else { None };
-            if balance_all { balance(document, counter, rows) } else { Ok(()) }
-        })?;
-        let mut transaction = self.database.begin_write()?;
-        let mut changed = Vec::with_capacity(batch.len());
-        for (document, base) in batch.into_iter().zip(bases) {
+        let mut jobs = Vec::with_capacity(batch.len());
+        for document in batch {
+            let leaves = document.leaf_count();
             self.progress.documents += 1;
-            self.progress.leaves += document.leaf_count() as u64;
+            self.progress.leaves += leaves as u64;
             self.progress.text_bytes += document.text.len() as u64;
-            if transaction.is_unchanged(&document)? {
-                self.progress.unchanged += 1;
-            } else {
-                changed.push(Job {
-                    base,
-                    document: Some(document),
-                    prepared: None,
-                    embedded: Vec::new(),
-                    patch: None,
-                });
+            jobs.push(Job::new(document, self.leaves_seen));
+            self.leaves_seen += leaves;
+        }
+        let (database, embedder) = (self.database, self.embedder.as_ref());
+        let given = self.vectors.as_ref();
+        let balanced = self.options.balance;
+        in_parallel(&mut jobs, self.threads, |job| job.balance(database, balanced, given))?;
+        let mut transaction = match self.transaction.take() {
+            Some(transaction) => transaction,
+            None => {
+                let mut transaction = database.begin_write()?;
+                transaction.set_threads(self.threads)?;
+                transaction
+            }
+        };
+        let read = jobs.len();
+        let mut changed = Vec::with_capacity(read);
+        for job in jobs {
+            if !transaction.has_content(&job.document.key, &job.hash)? {
+                changed.push(job);
             }
         }
+        self.progress.unchanged += (read - changed.len()) as u64;
         if let Some(names) = &mut self.names {
-            changed.iter().filter_map(|job| job.document.as_ref()).for_each(|document| names.learn(document));
+            changed.iter().for_each(|job| names.learn(&job.document));
         }
-        let (database, embedder, names) = (self.database, self.embedder.as_ref(), self.names.as_ref());
-        in_parallel(&mut changed, self.threads, |job| job.prepare(database, embedder, names))?;
-        let given = self.vectors.as_ref();
+        let names = self.names.as_ref();
+        let prepared =
+            in_parallel(&mut changed, self.threads, |job| job.prepare(database, embedder, given, names));
+        if let Err(error) = prepared {
+            // None of this batch has been written yet.
+            self.transaction = Some(transaction);
+            return Err(error);
+        }
         let given_space = given.map(|given| {
             transaction.open_space(&given.space, given.matrix.columns(), Metric::Cosine, &given.fingerprint)
         });
@@ -279,9 +329,9 @@ impl<'a> Loader<'a> {
             transaction.open_space(&made.space, model.dimensions(), Metric::Cosine, model.fingerprint())
         });
         let made_space = made_space.transpose()?;
-        for job in &changed {
-            let Some(prepared) = &job.prepared else { continue };
-            let upsert = transaction.upsert_prepared(prepared)?;
+        for job in changed {
+            let Some(prepared) = job.prepared else { continue };
+            let upsert = transaction.upsert_prepared(&prepared)?;
             match upsert {
                 Upsert::Inserted(_) => self.progress.inserted += 1,
                 Upsert::Replaced(_) => self.progress.replaced += 1,
@@ -290,20 +340,29 @@ impl<'a> Loader<'a> {
                     continue;
                 }
             }
+            let (document, id) = (prepared.document(), upsert.document());
             if let Some(patch) = &job.patch {
-                transaction.put_graph(upsert.document(), prepared.document(), patch)?;
+                transaction.put_graph(id, document, patch)?;
             }
-            if let (Some(space), Some(given)) = (given_space, given) {
-                let rows = given.rows_of(prepared.document(), job.base)?;
-                transaction.put_leaf_vectors(space, prepared.document(), upsert.document(), &rows)?;
-            }
-            if let Some(space) = made_space {
-                transaction.put_leaf_vectors(space, prepared.document(), upsert.document(), &job.embedded)?;
+            for (space, rows) in [(given_space, &job.given), (made_space, &job.embedded)] {
+                if let Some(space) = space {
+                    transaction.put_leaf_vectors(space, document, id, rows)?;
+                }
             }
         }
-        transaction.commit()?;
+        self.transaction = Some(transaction);
+        self.written_bytes += batch_bytes;
+        if self.written_bytes >= self.limits.commit_bytes {
+            self.commit()?;
+        }
         (self.on_batch)(&self.progress);
         Ok(())
+    }
+
+    /// Makes what has been written so far durable.
+    fn commit(&mut self) -> Result<()> {
+        self.written_bytes = 0;
+        self.transaction.take().map_or(Ok(()), WriteTransaction::commit)
     }
 }
 
@@ -336,24 +395,43 @@ impl GivenVectors {
 
 /// A document on its way.
 struct Job {
+    document: Document,
+    /// Number of its first leaf.
     base: usize,
-    document: Option<Document>,
+    hash: [u8; 32],
     prepared: Option<PreparedDocument>,
+    given: Vec<f32>,
     embedded: Vec<f32>,
     patch: Option<GraphPatch>,
 }
 
 impl Job {
+    fn new(document: Document, base: usize) -> Self {
+        Self { document, base, hash: [0; 32], prepared: None, given: Vec::new(), embedded: Vec::new(), patch: None }
+    }
+
+    /// Gives the document a tree if it is to be balanced, and hashes it.
+    fn balance(&mut self, database: &Database, balanced: bool, given: Option<&GivenVectors>) -> Result<()> {
+        let base = self.base;
+        let row = |index: usize, node: &Node| given.and_then(|given| given.row(base + index, node));
+        let rows: Option<&Rows<'_>> = if given.is_some() { Some(&row) } else { None };
+        if balanced {
+            balance(&mut self.document, database.token_counter().as_ref(), rows)?;
+        }
+        self.hash = content_hash(&self.document);
+        Ok(())
+    }
+
     fn prepare(
         &mut self,
         database: &Database,
         embedder: Option<&SpaceEmbedder>,
+        given: Option<&GivenVectors>,
         names: Option<&NameRules>,
     ) -> Result<()> {
-        let Some(document) = self.document.take() else { return Ok(()) };
-        if let Some(names) = names {
-            document.validate()?;
-            self.patch = Some(extract(&document, names)?.patch(&document));
+        let document = std::mem::replace(&mut self.document, Document::new("", ""));
+        if let Some(given) = given {
+            self.given = given.rows_of(&document, self.base)?;
         }
         if let Some(SpaceEmbedder { embedder, .. }) = embedder {
             let texts = leaf_texts(&document);
@@ -361,7 +439,11 @@ impl Job {
             self.embedded = vec![0.0; texts.len() * embedder.dimensions()];
             embedder.embed(&texts, &mut self.embedded)?;
         }
-        self.prepared = Some(database.prepare(document)?);
+        if let Some(names) = names {
+            document.validate()?;
+            self.patch = Some(extract(&document, names)?.patch(&document));
+        }
+        self.prepared = Some(database.prepare_hashed(document, self.hash)?);
         Ok(())
     }
 }
@@ -384,36 +466,6 @@ pub fn leaf_texts(document: &Document) -> Vec<String> {
         format!("{}\n{text}", path.join(" > "))
     });
     texts.collect()
-}
-
-/// Does `work` to every item, on `threads` threads; the error of the first item that had one.
-fn in_parallel<T: Send>(
-    items: &mut [T],
-    threads: usize,
-    work: impl Fn(&mut T) -> Result<()> + Sync,
-) -> Result<()> {
-    if threads <= 1 || items.len() <= 1 {
-        return items.iter_mut().try_for_each(work);
-    }
-    let queue = parking_lot::Mutex::new(items.iter_mut().enumerate());
-    let first_error = parking_lot::Mutex::new(None::<(usize, Error)>);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().next();
-                    let Some((index, item)) = next else { return };
-                    if let Err(error) = work(item) {
-                        let mut first = first_error.lock();
-                        if first.as_ref().is_none_or(|(other, _)| index < *other) {
-                            *first = Some((index, error));
-                        }
-                    }
-                }
-            });
-        }
-    });
-    first_error.into_inner().map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// Warnings of a report, with the file they are about.

@@ -68,12 +68,12 @@ pub fn markdown(key: &str, text: &str, options: &Options, counter: &dyn TokenCou
             }
         }
     }
-    let nodes = outline.finish();
+    let grown = outline.finish();
     let mut document = Document::new(key, title);
     document.language = matter.language;
     document.attributes = matter.attributes;
     text.clone_into(&mut document.text);
-    super::finish(&mut document, nodes, options, counter)?;
+    super::finish(&mut document, grown, options, counter)?;
     Ok(document)
 }
 

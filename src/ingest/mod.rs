@@ -30,6 +30,8 @@
 //!   [`Options::balance`] off and call it yourself.
 //! * Nothing in a source makes an importer panic, overflow the stack or take quadratic time.
 //!
+//! Graphs: [`import_statements`] reads triples and relations of any extractor, [`wiki_links`] the links of a page.
+//!
 //! Not for: binary formats (PDF, office documents), which [`detect`] names and refuses.
 
 mod balance;
@@ -43,10 +45,13 @@ mod load;
 mod markdown;
 mod options;
 mod outline;
+mod parallel;
 mod path;
 mod plain;
 mod sentence;
 mod split;
+mod statements;
+mod wiki;
 
 pub use balance::Rows;
 pub use balance::balance;
@@ -69,16 +74,22 @@ pub use options::Warning;
 pub use path::read_path;
 pub use plain::plain;
 pub use sentence::sentences;
+pub use statements::StatementReport;
+pub use statements::import_statements;
+pub use wiki::LINK;
+pub use wiki::PAGE;
+pub use wiki::wiki_links;
 
 use crate::error::Result;
 use crate::model::TokenCounter;
+use crate::tree::Counted;
 use crate::tree::Document;
 use crate::tree::Node;
 
-/// Gives a document its tree: the last step of every importer.
+/// Gives a document its tree, as an outline finished it: the last step of every importer.
 fn finish(
     document: &mut Document,
-    mut nodes: Vec<Node>,
+    (mut nodes, counted): (Vec<Node>, Counted),
     options: &Options,
     counter: &dyn TokenCounter,
 ) -> Result<()> {
@@ -86,6 +97,7 @@ fn finish(
         root.title.clone_from(&document.title);
     }
     document.nodes = nodes;
+    document.counted = counted;
     if options.balance {
         return balance(document, counter, None);
     }

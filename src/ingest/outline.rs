@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::error::Result;
 use crate::ids::Span;
 use crate::model::TokenCounter;
+use crate::tree::Counted;
 use crate::tree::Document;
 use crate::tree::Node;
 use crate::tree::NodeKind;
@@ -28,6 +29,7 @@ pub(super) struct Outline<'a> {
     open: Vec<(u8, u32)>,
     /// Text not yet in a leaf.
     run: Option<Piece>,
+    counted: Counted,
 }
 
 impl<'a> Outline<'a> {
@@ -40,6 +42,7 @@ impl<'a> Outline<'a> {
             nodes: vec![Node::new(None, NodeKind::Document)],
             open: Vec::new(),
             run: None,
+            counted: Counted::by(counter),
         }
     }
 
@@ -70,6 +73,7 @@ impl<'a> Outline<'a> {
                 Some(run) if run.tokens < target && run.tokens + piece.tokens <= max => {
                     run.range.end = piece.range.end;
                     run.tokens += piece.tokens;
+                    run.is_sum = true;
                 }
                 _ => {
                     self.flush();
@@ -84,7 +88,7 @@ impl<'a> Outline<'a> {
     pub(super) fn block(&mut self, kind: NodeKind, range: Range<usize>, nature: Nature, title: &str) {
         self.flush();
         for piece in self.splitter.split(range, nature, self.whole) {
-            let leaf = self.leaf(kind, piece.range);
+            let leaf = self.leaf(kind, &piece);
             clip(title, MAX_TITLE_BYTES).clone_into(&mut leaf.title);
         }
     }
@@ -93,7 +97,7 @@ impl<'a> Outline<'a> {
     pub(super) fn page(&mut self, range: Range<usize>, mut each: impl FnMut(&mut Node)) {
         self.flush();
         for piece in self.splitter.split_page(range) {
-            each(self.leaf(NodeKind::Text, piece.range));
+            each(self.leaf(NodeKind::Text, &piece));
         }
     }
 
@@ -101,7 +105,7 @@ impl<'a> Outline<'a> {
     pub(super) fn passage(&mut self, range: Range<usize>, mut each: impl FnMut(&mut Node)) {
         self.flush();
         for piece in self.splitter.split(range, Nature::Prose, self.whole) {
-            each(self.leaf(NodeKind::Text, piece.range));
+            each(self.leaf(NodeKind::Text, &piece));
         }
     }
 
@@ -112,26 +116,29 @@ impl<'a> Outline<'a> {
 
     fn flush(&mut self) {
         if let Some(run) = self.run.take() {
-            self.leaf(NodeKind::Text, run.range);
+            self.leaf(NodeKind::Text, &run);
         }
     }
 
-    fn leaf(&mut self, kind: NodeKind, range: Range<usize>) -> &mut Node {
+    fn leaf(&mut self, kind: NodeKind, piece: &Piece) -> &mut Node {
         let parent = self.open.last().map_or(0, |(_, index)| *index);
         let mut node = Node::new(Some(parent), kind);
-        let range = trim(self.splitter.text, range);
+        let range = trim(self.splitter.text, piece.range.clone());
         // A text above 4 GiB is refused before the tree is used.
         let at = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
         node.span = Span::new(at(range.start), at(range.end));
+        if !piece.is_sum && range == piece.range {
+            self.counted.note(node.span, &self.splitter.text[range], piece.tokens);
+        }
         let index = self.nodes.len();
         self.nodes.push(node);
         &mut self.nodes[index]
     }
 
-    /// The nodes, the root first.
-    pub(super) fn finish(mut self) -> Vec<Node> {
+    /// The nodes, the root first, and the tokens of leaves that were counted whole.
+    pub(super) fn finish(mut self) -> (Vec<Node>, Counted) {
         self.flush();
-        self.nodes
+        (self.nodes, self.counted)
     }
 }
 
@@ -208,7 +215,7 @@ mod tests {
             outline.section(level, title);
         }
 
-        let parents: Vec<_> = outline.finish().iter().map(|node| node.parent).collect();
+        let parents: Vec<_> = outline.finish().0.iter().map(|node| node.parent).collect();
         assert_eq!(parents, [None, Some(0), Some(0), Some(2), Some(2), Some(0)]);
     }
 
@@ -225,7 +232,7 @@ mod tests {
         outline.prose(20..25);
 
         let leaves: Vec<_> =
-            outline.finish().iter().skip(1).map(|node| (node.kind, &text[node.span.as_range()])).collect();
+            outline.finish().0.iter().skip(1).map(|node| (node.kind, &text[node.span.as_range()])).collect();
         assert_eq!(
             leaves,
             [(NodeKind::Text, "a b\n\nc"), (NodeKind::Table, "|t|"), (NodeKind::Text, "d e f\n\ng h i")]
@@ -242,7 +249,7 @@ mod tests {
         outline.prose(7..14);
 
         // 3 + 4 tokens are above the maximum of 6.
-        assert_eq!(outline.finish().len(), 3);
+        assert_eq!(outline.finish().0.len(), 3);
     }
 
     #[test]

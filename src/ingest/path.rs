@@ -19,7 +19,7 @@ use super::detect::Kind;
 use super::detect::detect;
 use super::detect::is_gzip;
 use super::html::html;
-use super::jsonl::jsonl;
+use super::jsonl::jsonl_on;
 use super::markdown::markdown;
 use super::options::Options;
 use super::options::Report;
@@ -44,6 +44,18 @@ pub fn read_path(
     counter: &dyn TokenCounter,
     each: &mut dyn FnMut(Document) -> Result<()>,
 ) -> Result<Report> {
+    read_path_on(1, path, root, options, counter, each)
+}
+
+/// As [`read_path`], on `threads` threads; what it gives does not depend on them.
+pub(super) fn read_path_on(
+    threads: usize,
+    path: &Path,
+    root: &Path,
+    options: &Options,
+    counter: &dyn TokenCounter,
+    each: &mut dyn FnMut(Document) -> Result<()>,
+) -> Result<Report> {
     options.check()?;
     let name = path.display().to_string();
     let failed = |error| Error::io("read", &name, error);
@@ -56,7 +68,7 @@ pub fn read_path(
     let kind = detect(path, &head)?;
     let mut input = head.as_slice().chain(input);
     if kind == Kind::Jsonl {
-        return jsonl(input, &name, options, counter, each);
+        return jsonl_on(threads, input, &name, options, counter, each);
     }
     let mut bytes = Vec::new();
     let limit = u64::try_from(Document::MAX_TEXT_BYTES).unwrap_or(u64::MAX);

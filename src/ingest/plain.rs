@@ -25,10 +25,10 @@ pub fn plain(key: &str, text: &str, options: &Options, counter: &dyn TokenCounte
     for paragraph in paragraphs(text) {
         outline.prose(paragraph);
     }
-    let nodes = outline.finish();
+    let grown = outline.finish();
     let title = stem(key);
     let mut document = Document::new(key, title);
     text.clone_into(&mut document.text);
-    super::finish(&mut document, nodes, options, counter)?;
+    super::finish(&mut document, grown, options, counter)?;
     Ok(document)
 }

@@ -20,6 +20,8 @@ const TAIL_TOKENS: usize = 30;
 pub(super) struct Piece {
     pub range: Range<usize>,
     pub tokens: usize,
+    /// Whether the tokens are the sum of parts, which joining them may change by a few.
+    pub is_sum: bool,
 }
 
 /// Cuts texts into pieces of about `target`, at most `max` tokens.
@@ -64,7 +66,7 @@ impl Splitter<'_> {
             return Vec::new();
         }
         if let Some(tokens) = self.count(&range).filter(|tokens| *tokens <= whole) {
-            return vec![Piece { range, tokens }];
+            return vec![Piece { range, tokens, is_sum: false }];
         }
         let mut parts = Vec::new();
         self.cut(range, Cut::BlankLine, nature, &mut parts);
@@ -81,6 +83,7 @@ impl Splitter<'_> {
                 Some(last) if last.tokens < goal && last.tokens + part.tokens <= self.max => {
                     last.range.end = part.range.end;
                     last.tokens += part.tokens;
+                    last.is_sum = true;
                 }
                 _ => pieces.push(part),
             }
@@ -106,7 +109,7 @@ impl Splitter<'_> {
         for part in parts {
             let part = range.start + part.start..range.start + part.end;
             match self.count(&part) {
-                Some(tokens) if tokens <= self.max => out.push(Piece { range: part, tokens }),
+                Some(tokens) if tokens <= self.max => out.push(Piece { range: part, tokens, is_sum: false }),
                 _ => self.cut(part, next, nature, out),
             }
         }
@@ -142,7 +145,7 @@ impl Splitter<'_> {
         let text = &self.text[range.clone()];
         let middle = text.floor_char_boundary(text.len() / 2);
         if tokens <= self.max || middle == 0 {
-            out.push(Piece { range, tokens });
+            out.push(Piece { range, tokens, is_sum: false });
             return;
         }
         let middle = text[..middle]
@@ -172,7 +175,9 @@ impl Splitter<'_> {
         for line in lines(&self.text[range.clone()]) {
             let line = range.start + line.start..range.start + line.end;
             match self.count(&line) {
-                Some(tokens) if tokens <= self.max => parts.push(Piece { range: line, tokens }),
+                Some(tokens) if tokens <= self.max => {
+                    parts.push(Piece { range: line, tokens, is_sum: false })
+                }
                 _ => self.cut_words(line, &mut parts),
             }
         }
@@ -182,6 +187,7 @@ impl Splitter<'_> {
                 Some(last) => {
                     last.range.end = tail.range.end;
                     last.tokens += tail.tokens;
+                    last.is_sum = true;
                 }
                 None => pieces.push(tail),
             }

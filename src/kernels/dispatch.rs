@@ -14,7 +14,7 @@ pub enum Level {
     Scalar = 1,
     /// 256-bit registers of x86-64.
     Avx2 = 2,
-    /// 512-bit registers of x86-64.
+    /// 512-bit registers of x86-64, with AVX-512BW and BMI.
     Avx512 = 3,
 }
 
@@ -30,7 +30,13 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => std::arch::is_x86_feature_detected!("avx2"),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => std::arch::is_x86_feature_detected!("avx512f"),
+            Self::Avx512 => {
+                std::arch::is_x86_feature_detected!("avx512f")
+                    && std::arch::is_x86_feature_detected!("avx512bw")
+                    && std::arch::is_x86_feature_detected!("bmi1")
+                    && std::arch::is_x86_feature_detected!("bmi2")
+                    && std::arch::is_x86_feature_detected!("lzcnt")
+            }
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx2 | Self::Avx512 => false,
         }

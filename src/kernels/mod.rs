@@ -1,9 +1,11 @@
-//! Arithmetic on vectors: dot products and squared distances, the same to the last bit on every machine.
+//! Inner loops, the same to the last bit on every machine: dot products and squared distances of vectors, and
+//! the search for the best texts.
 //!
 //! | module | what |
 //! |---|---|
 //! | `scalar` | the definition: one fixed order of summation |
 //! | `dispatch` | the same code compiled for wider registers, chosen once |
+//! | `postings` | sums of scores that reach a bar, lookups in posting lists |
 //! | `fast` | dot products in an order of the library's choosing, with a bound on the difference |
 //!
 //! Everything that ranks uses [`dot`] and [`l2_squared`]. [`dot_fast`] only finds candidates; what it finds is
@@ -13,10 +15,12 @@
 
 mod dispatch;
 mod fast;
+mod postings;
 mod scalar;
 
 pub use dispatch::{Level, dot, dot_rows, l2_squared, l2_squared_rows, level, use_level};
 pub use fast::{dot_error_bound, dot_fast, dot_fast_rows};
+pub use postings::{BUCKET, Buckets, Candidate, VALUES, Values, narrow, take_sums};
 pub use scalar::LANES;
 
 /// Bytes of one element of a row in a file.

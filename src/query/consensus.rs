@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::graph::Specificity;
 use crate::ids::NodeId;
-use crate::query::scores::Pool;
+use crate::query::scores::Pooling;
 use crate::query::scores::ScoreMap;
 
 /// What three searches found, each best first, with what their objects rest on.
@@ -106,13 +106,13 @@ impl ConsensusG1 {
         let text: ScoreMap<NodeId> = views.text.iter().copied().take(self.taken).collect();
         let relations = views.relations.iter().take(self.taken);
         let on_leaves = relations.clone().flat_map(|hit| hit.leaves.iter().map(|leaf| (*leaf, hit.score)));
-        let relation = ScoreMap::pooled(on_leaves, Pool::MaxPlus(self.residual));
+        let relation = ScoreMap::pooled(on_leaves, Pooling::MaxPlus(self.residual));
         let anchors = views.entities.iter().take(self.anchors);
         let terms = anchors.clone().flat_map(|hit| {
             let term = hit.score * hit.specificity.penalty() * std::f32::consts::LN_2;
             hit.leaves.iter().filter(move |_| term > 0.0).map(move |leaf| (*leaf, term))
         });
-        let entity = ScoreMap::pooled(terms, Pool::Sum);
+        let entity = ScoreMap::pooled(terms, Pooling::Sum);
         let mut gates: BTreeMap<NodeId, f32> = BTreeMap::new();
         let mut lower = |leaf: NodeId, penalty: f32| {
             let gate = gates.entry(leaf).or_insert(1.0);
@@ -211,8 +211,8 @@ impl ConsensusG3 {
                 hit.leaves.iter().filter(move |_| weight > 0.0).map(move |leaf| (*leaf, weight, weight * idf))
             })
         };
-        let support = ScoreMap::pooled(entities().map(|(leaf, weight, _)| (leaf, weight)), Pool::Sum);
-        let specific = ScoreMap::pooled(entities().map(|(leaf, _, specific)| (leaf, specific)), Pool::Sum);
+        let support = ScoreMap::pooled(entities().map(|(leaf, weight, _)| (leaf, weight)), Pooling::Sum);
+        let specific = ScoreMap::pooled(entities().map(|(leaf, _, specific)| (leaf, specific)), Pooling::Sum);
         let entity = match self.entity_score {
             EntityScore::SupportXSpec => specific.min_max(),
             EntityScore::NormSupportXSpec => {
@@ -227,8 +227,8 @@ impl ConsensusG3 {
             .take(self.taken)
             .flat_map(|hit| hit.leaves.iter().map(move |leaf| (*leaf, hit.score)));
         let pooled: ScoreMap<NodeId> = match self.relation_pool {
-            RelationPool::Max => ScoreMap::pooled(on_leaves, Pool::Max),
-            RelationPool::MaxResidual(share) => ScoreMap::pooled(on_leaves, Pool::MaxPlus(share)),
+            RelationPool::Max => ScoreMap::pooled(on_leaves, Pooling::Max),
+            RelationPool::MaxResidual(share) => ScoreMap::pooled(on_leaves, Pooling::MaxPlus(share)),
             RelationPool::NoisyOr => {
                 let mut misses: BTreeMap<NodeId, f32> = BTreeMap::new();
                 for (leaf, score) in on_leaves.filter(|(_, score)| score.is_finite()) {

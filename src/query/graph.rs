@@ -1,6 +1,7 @@
 //! The graph of a state, asked.
 
 use crate::db::ReadTransaction;
+use crate::db::RowsOf;
 use crate::error::Result;
 use crate::graph::BeamPaths;
 use crate::graph::Expand;
@@ -12,11 +13,11 @@ use crate::graph::Ranks;
 use crate::ids::EntityId;
 use crate::ids::HyperedgeId;
 use crate::ids::NodeId;
-use crate::query::scores::Pool;
+use crate::query::scores::Pooling;
 use crate::query::scores::ScoreMap;
 
 /// How entities are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum EntityQuery<'a> {
     /// Those of that name, in its normalised form, and of that kind, or of any.
     Key(&'a str, Option<&'a str>),
@@ -24,14 +25,16 @@ pub enum EntityQuery<'a> {
     Prefix(&'a str),
     /// Those whose names and aliases have the words, by BM25.
     Text(&'a str),
+    /// Those whose vectors in the space of entities of this name are nearest to the vector.
+    Vector(&'a str, &'a [f32]),
 }
 
 /// The entities of a state that `query` asks for, at most `limit`, best first: by key and prefix in the order of name
-/// and kind with score 1, by text by score, ties to the lower id.
+/// and kind with score 1, by text and vector by score, ties to the lower id.
 ///
 /// # Errors
 ///
-/// `Corrupt` or `Io`.
+/// `NotFound` if there is no such space, `InvalidInput` if the vector does not fit it; `Corrupt`; `Io`.
 pub fn find_entities(
     read: &ReadTransaction,
     query: EntityQuery<'_>,
@@ -46,8 +49,12 @@ pub fn find_entities(
         EntityQuery::Key(name, None) => Ok(equal(read.entities_by_name(name, true, limit)?)),
         EntityQuery::Prefix(start) => Ok(equal(read.entities_by_name(start, false, limit)?)),
         EntityQuery::Text(text) => {
-            let terms = read.analyzer().distinct_terms(text);
+            let terms = read.analyzers().distinct_terms(text);
             Ok(read.entity_names()?.search(&terms, limit))
+        }
+        EntityQuery::Vector(space, vector) => {
+            let found = read.nearest_objects(space, RowsOf::Entities, vector, limit)?;
+            Ok(found.into_iter().map(|(id, score)| (EntityId(id), score)).collect())
         }
     }
 }
@@ -124,7 +131,7 @@ pub fn projected(read: &ReadTransaction, object: Object) -> Result<Vec<NodeId>> 
 /// # Errors
 ///
 /// As [`projected`].
-pub fn project(read: &ReadTransaction, objects: &[(Object, f32)], pool: Pool) -> Result<ScoreMap<NodeId>> {
+pub fn project(read: &ReadTransaction, objects: &[(Object, f32)], pool: Pooling) -> Result<ScoreMap<NodeId>> {
     let mut scores = Vec::new();
     for (object, score) in objects {
         scores.extend(projected(read, *object)?.into_iter().map(|leaf| (leaf, *score)));

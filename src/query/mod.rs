@@ -5,10 +5,11 @@
 //! * [`Budget`]: a ceiling in tokens, never exceeded.
 //! * [`Rrf`], [`min_max`], [`weighted`], [`hybrid`]: lists of scores made one.
 //! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
-//! * [`FindPaths`], [`path_index`]: leaves that what matches leads to, with the way to each.
 //! * [`ScoreMap`], [`Fusion`], [`ConsensusG1`], [`ConsensusG3`]: sparse scores of several views made one.
 //! * [`find_entities`], [`expand`], [`page_rank`], [`beam_paths`], [`project`]: the graph, asked.
+//! * [`FindPaths`], [`path_index`]: leaves that what matches leads to, with the way to each.
 //! * [`Mmr`]: the same ranking with less repetition.
+//! * [`Pool`]: what several searches found, by kind, within a size.
 //! * [`Packing`]: from a ranking to an [`EvidenceList`], which [`Format`] renders.
 //! * [`Trace`]: what each step saw, kept and spent.
 //!
@@ -26,6 +27,7 @@ mod mmr;
 mod pack;
 mod path_index;
 mod paths;
+mod pool;
 mod render;
 mod scope;
 mod scores;
@@ -45,8 +47,9 @@ pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
 pub use path_index::path_index;
 pub use paths::{BaseWeights, FindPaths, PathHit, PathStep, SentenceVectors};
+pub use pool::{Pool, PoolHit, PoolKind, PoolOrigin, PoolSearch, PoolUnit, Pooled};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};
-pub use scores::{Fusion, Pool, ScoreMap};
+pub use scores::{Fusion, Pooling, ScoreMap};
 pub use search::{Hit, Place, Search, SearchMode};
 pub use trace::{Step, Trace};

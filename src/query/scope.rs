@@ -91,7 +91,7 @@ impl Signals {
             Some(ranges) => Arc::new(index.view(ranges)?),
         };
         let documents = documents_of(read, &view)?;
-        let terms = read.analyzer().distinct_terms(question.text);
+        let terms = read.analyzers().distinct_terms(question.text);
         let hits = index.hits(&view, &terms)?;
         let scorer = Scorer::new(&view, &hits, Bm25::default());
         let section_of = (0..view.leaf_count())

@@ -17,7 +17,7 @@ impl<K: Ord> Default for ScoreMap<K> {
 /// How several scores for one key become one.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Pool {
+pub enum Pooling {
     /// The greatest.
     Max,
     /// The sum.
@@ -26,7 +26,7 @@ pub enum Pool {
     MaxPlus(f32),
 }
 
-impl Pool {
+impl Pooling {
     /// The pooled score of `scores`; those that are not finite are left out. `None` if none is left.
     #[must_use]
     pub fn of(self, scores: impl IntoIterator<Item = f32>) -> Option<f32> {
@@ -45,14 +45,14 @@ impl Pool {
 impl<K: Ord + Copy> FromIterator<(K, f32)> for ScoreMap<K> {
     /// Of a key that comes twice, the greater score is kept. Scores that are not finite are left out.
     fn from_iter<I: IntoIterator<Item = (K, f32)>>(scores: I) -> Self {
-        Self::pooled(scores, Pool::Max)
+        Self::pooled(scores, Pooling::Max)
     }
 }
 
 impl<K: Ord + Copy> ScoreMap<K> {
     /// Scores by key, those of one key pooled in the order they come. Scores that are not finite are left out.
     #[must_use]
-    pub fn pooled(scores: impl IntoIterator<Item = (K, f32)>, pool: Pool) -> Self {
+    pub fn pooled(scores: impl IntoIterator<Item = (K, f32)>, pool: Pooling) -> Self {
         let mut lists: BTreeMap<K, Vec<f32>> = BTreeMap::new();
         for (key, score) in scores {
             lists.entry(key).or_default().push(score);
@@ -86,6 +86,7 @@ impl<K: Ord + Copy> ScoreMap<K> {
     }
 
     /// Keys and scores, ascending by key.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (K, f32)> {
         self.0.iter().map(|(key, score)| (*key, *score))
     }
@@ -274,12 +275,12 @@ mod tests {
         let scores = [(1, 0.5), (1, 0.9), (1, 0.2), (2, 0.4), (3, f32::NAN)];
         let pooled = |pool| ScoreMap::pooled(scores, pool).iter().collect::<Vec<_>>();
 
-        near(&pooled(Pool::Max), &[(1, 0.9), (2, 0.4)]);
-        near(&pooled(Pool::Sum), &[(1, 1.6), (2, 0.4)]);
+        near(&pooled(Pooling::Max), &[(1, 0.9), (2, 0.4)]);
+        near(&pooled(Pooling::Sum), &[(1, 1.6), (2, 0.4)]);
         // 0.9 + 0.02 * (1.6 - 0.9)
-        near(&pooled(Pool::MaxPlus(0.02)), &[(1, 0.914), (2, 0.4)]);
-        assert_eq!(Pool::Max.of([f32::NAN]), None);
-        assert_eq!(Pool::Max.of([-2.0, -1.0]), Some(-1.0));
+        near(&pooled(Pooling::MaxPlus(0.02)), &[(1, 0.914), (2, 0.4)]);
+        assert_eq!(Pooling::Max.of([f32::NAN]), None);
+        assert_eq!(Pooling::Max.of([-2.0, -1.0]), Some(-1.0));
     }
 
     /// Views 1: 8, 4, 2 -> 1, 1/3, 0. View 2: key 2 alone -> 1.

@@ -108,7 +108,7 @@ impl Search {
         let text: Vec<(NodeId, f32)> = if mode == SearchMode::Dense {
             Vec::new()
         } else {
-            let terms = read.analyzer().distinct_terms(question.text);
+            let terms = read.analyzers().distinct_terms(question.text);
             let found = read.text_index().search(&terms, allowed, depth)?;
             found.into_iter().map(|hit| (hit.node, hit.score)).collect()
         };

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::hits::HeadingHit;
 use super::hits::TermHits;
 use super::tally::NONE;
 use super::view::DocumentEntry;
@@ -310,33 +309,41 @@ impl<'a> Scorer<'a> {
     }
 
     fn weight(&self, n: u32, df: u32, mean_len: f64) -> Weight {
-        let Bm25 { k1, b } = self.bm25;
-        Weight { most: idf(n, df) * (k1 + 1.0), base: k1 * (1.0 - b), slope: k1 * b / mean_len.max(1e-9) }
+        Weight::new(self.bm25, 1.0, idf(n, df), mean_len)
     }
 }
 
 /// What a term adds, given how often it occurs in how long a text.
 #[derive(Debug, Clone, Copy)]
-struct Weight {
-    /// `idf * (k1 + 1)`: what endless occurrences would add.
-    most: f64,
+pub(super) struct Weight {
+    /// `boost * idf * (k1 + 1)`: what endless occurrences would add.
+    pub(super) most: f64,
     /// `k1 * (1 - b)`.
-    base: f64,
+    pub(super) base: f64,
     /// `k1 * b / mean_len`.
-    slope: f64,
+    pub(super) slope: f64,
 }
 
 impl Weight {
-    #[expect(clippy::cast_possible_truncation, reason = "a score needs 24 bits, and is far within range")]
+    pub(super) fn new(bm25: Bm25, boost: f64, idf: f64, mean_len: f64) -> Self {
+        let Bm25 { k1, b } = bm25;
+        Self { most: boost * idf * (k1 + 1.0), base: k1 * (1.0 - b), slope: k1 * b / mean_len.max(1e-9) }
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "counts of terms stay below 2^53")]
     fn of(self, tf: u64, len: u64) -> f32 {
-        let tf = tf as f64;
-        (self.most * tf / (tf + self.base + self.slope * len as f64)) as f32
+        self.of_weighted(tf as f64, len as f64)
+    }
+
+    /// As for whole numbers, to the bit, where they are whole.
+    #[expect(clippy::cast_possible_truncation, reason = "a score needs 24 bits, and is far within range")]
+    pub(super) fn of_weighted(self, tf: f64, len: f64) -> f32 {
+        (self.most * tf / (tf + self.base + self.slope * len)) as f32
     }
 }
 
 /// The weight of a term that `df` of `n` texts have.
-fn idf(n: u32, df: u32) -> f64 {
+pub(super) fn idf(n: u32, df: u32) -> f64 {
     let (n, df) = (f64::from(n), f64::from(df));
     libm::log(1.0 + (n - df + 0.5) / (df + 0.5))
 }
@@ -367,7 +374,7 @@ fn window(leaf: u32, radius: u32, document: &Range<u32>) -> Range<u32> {
 fn full_field(hits: &TermHits, out: &mut Vec<(u32, u64)>) {
     out.clear();
     let mut body = hits.leaves.iter().copied().zip(hits.term_freqs.iter().copied().map(u64::from)).peekable();
-    headed(&hits.headings, |start, end, above| {
+    headed(hits.headings.iter().map(|hit| (hit.leaves.clone(), hit.term_freq)), |start, end, above| {
         while let Some(hit) = body.next_if(|(leaf, _)| *leaf < start) {
             out.push(hit);
         }
@@ -379,23 +386,26 @@ fn full_field(hits: &TermHits, out: &mut Vec<(u32, u64)>) {
     out.extend(body);
 }
 
-/// Gives the leaves below the `headings`, as disjoint ascending ranges `start..end` of leaves with the same
-/// sum of the frequencies above them.
-fn headed(headings: &[HeadingHit], mut each: impl FnMut(u32, u32, u64)) {
+/// Gives the leaves below `headings` (the leaves of each, and its frequency; ascending, nested), as disjoint
+/// ascending ranges `start..end` of leaves with the same sum of the frequencies above them.
+pub(super) fn headed(
+    headings: impl IntoIterator<Item = (Range<u32>, u32)>,
+    mut each: impl FnMut(u32, u32, u64),
+) {
     // The nodes around the current place: where each ends, and the sum down to it.
     let mut open: Vec<(u32, u64)> = Vec::new();
     let mut at = 0;
-    for hit in headings {
-        while let Some((end, sum)) = open.pop_if(|(end, _)| *end <= hit.leaves.start) {
+    for (leaves, term_freq) in headings {
+        while let Some((end, sum)) = open.pop_if(|(end, _)| *end <= leaves.start) {
             each(at, end, sum);
             at = at.max(end);
         }
         let above = open.last().map_or(0, |(_, sum)| *sum);
         if above > 0 {
-            each(at, hit.leaves.start, above);
+            each(at, leaves.start, above);
         }
-        at = hit.leaves.start;
-        open.push((hit.leaves.end, above + u64::from(hit.term_freq)));
+        at = leaves.start;
+        open.push((leaves.end, above + u64::from(term_freq)));
     }
     while let Some((end, sum)) = open.pop() {
         each(at, end, sum);

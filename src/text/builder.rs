@@ -5,24 +5,30 @@ use std::collections::BTreeMap;
 use roaring::RoaringBitmap;
 
 use super::analyzer::Analyzer;
+use super::arena::Arena;
+use super::arena::List;
+use super::assemble::Assembler;
+use super::assemble::Occurrences;
+use super::assemble::PartSink;
+use super::assemble::SegmentParts;
 use super::hash::WordMap;
 use super::tally::MAX_DEPTH;
-use super::tally::Tally;
 use crate::error::Error;
 use crate::error::Result;
-use crate::format::text::CHUNK_BYTES;
 use crate::format::text::InnerRecord;
 use crate::format::text::LeafRecord;
-use crate::format::text::ListRecord;
-use crate::format::text::Part;
-use crate::format::text::Posting;
 use crate::format::text::SegmentHeader;
-use crate::format::text::encode_pairs;
-use crate::format::text::encode_set;
 use crate::format::text::prefix;
-use crate::format::text::put_pair;
+use crate::format::text::put_varint;
+use crate::format::text::take_varint;
 use crate::ids::NodeId;
 use crate::ids::NodeRange;
+
+/// Positions left out between two texts of a node, so that no phrase reaches from one into the other.
+const GAP: u32 = 32;
+
+/// Memory of a set beside its name, about.
+const SET_BYTES: usize = 128;
 
 /// Longest `key=value` of a set.
 const MAX_SET_BYTES: usize = 64 << 10;
@@ -42,16 +48,6 @@ pub struct NodeTerms {
     pub level: u8,
     /// Whether it is a leaf. A root is none.
     pub is_leaf: bool,
-}
-
-/// A finished segment: its header, and the chunks of its parts as `(part, index, payload)` in that order.
-/// No payload has more than [`CHUNK_BYTES`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SegmentParts {
-    /// What is to be known before the parts are read.
-    pub header: SegmentHeader,
-    /// Part number, index of the chunk, payload without frame.
-    pub chunks: Vec<(u8, u32, Vec<u8>)>,
 }
 
 /// Collects nodes in pre-order, whole documents, and makes a segment of them.
@@ -77,34 +73,55 @@ pub struct SegmentBuilder {
     before: u32,
     words: WordMap<u32>,
     terms: Vec<Term>,
+    lists: Arena,
     sets: BTreeMap<Vec<u8>, RoaringBitmap>,
-    node_terms: Vec<u32>,
+    /// Terms of the node to come: a term's id in the high half, a position in the low one.
+    node_terms: Vec<u64>,
+    posting: Vec<u8>,
     used_bytes: usize,
 }
 
-/// Postings of a term so far.
+/// Where a term occurs so far.
 #[derive(Default)]
 struct Term {
-    body: Pairs,
-    heading: Option<Box<Pairs>>,
+    body: Gathered,
+    heading: Option<Box<Gathered>>,
 }
 
-/// Postings as pairs; see `format::text::PostingList`.
+/// Postings with their positions as varints, one list for both so that a posting touches memory once:
+/// `2 * gap + m`; the frequency less 2 if `m` is 1; as many positions, each less the one before. `gap` is the
+/// ordinal less [`lowest`](Self::lowest).
 #[derive(Default)]
-struct Pairs {
-    bytes: Vec<u8>,
+struct Gathered {
+    bytes: List,
+    /// The ordinal of the last posting and 1, or 0.
     lowest: u32,
-    count: u32,
 }
 
-impl Pairs {
-    /// Appends a posting; gives by how many bytes memory grew.
-    fn push(&mut self, posting: Posting) -> usize {
-        let before = self.bytes.capacity();
-        put_pair(posting, self.lowest, &mut self.bytes);
-        self.lowest = posting.ordinal + 1;
-        self.count += 1;
-        self.bytes.capacity() - before
+impl Gathered {
+    /// Puts what has been gathered into `out`, in place of what it had.
+    fn read(&self, arena: &Arena, bytes: &mut Vec<u8>, out: &mut Occurrences) {
+        out.clear();
+        arena.read(&self.bytes, bytes);
+        let mut rest = bytes.as_slice();
+        let mut positions = Vec::new();
+        let mut lowest = 0;
+        // What is read here was written here: no number is missing, none over 32 bits.
+        let number = |rest: &mut &[u8]| take_varint(rest).unwrap_or(0);
+        let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        while !rest.is_empty() {
+            let gap = number(&mut rest);
+            let term_freq = if gap % 2 == 1 { number(&mut rest) + 2 } else { 1 };
+            let ordinal = lowest + narrow(gap / 2);
+            lowest = ordinal + 1;
+            positions.clear();
+            let mut position = 0;
+            for _ in 0..term_freq {
+                position += number(&mut rest);
+                positions.push(narrow(position));
+            }
+            out.push(ordinal, &positions);
+        }
     }
 }
 
@@ -122,45 +139,51 @@ impl SegmentBuilder {
     }
 
     /// About how many bytes of memory it holds. Grows with the text; the caller ends the segment between two
-    /// documents when it is enough.
+    /// documents when it is enough. It costs the same however much there is.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let sets: usize = self.sets.values().map(RoaringBitmap::serialized_size).sum();
         self.used_bytes
-            + sets
+            + usize::try_from(self.lists.used_bytes()).unwrap_or(usize::MAX)
             + self.leaves.capacity() * size_of::<LeafRecord>()
             + self.inner.capacity() * size_of::<InnerRecord>()
             + self.terms.capacity() * size_of::<Term>()
             + self.words.capacity() * (size_of::<(Box<str>, u32)>() + 1)
     }
 
-    /// Adds `node`, whose own text has `terms`, each as often as it occurs.
+    /// Adds `node`, whose own text has `terms`, each with its position, as often as it occurs.
     ///
     /// # Errors
     ///
     /// `InvalidInput` if ids do not ascend, the parent is not the inner node added last whose range holds it,
-    /// a leaf is a root or has descendants, or the tree is deeper than 256 levels.
+    /// a leaf is a root or has descendants, the tree is deeper than 256 levels, or the builder would hold 4 GiB
+    /// of postings.
     pub fn add_node<T: AsRef<str>>(
         &mut self,
         node: NodeTerms,
-        terms: impl IntoIterator<Item = T>,
+        terms: impl IntoIterator<Item = (T, u32)>,
     ) -> Result<()> {
         self.check(node)?;
-        for term in terms {
-            self.see(term.as_ref());
+        for (term, position) in terms {
+            self.see(term.as_ref(), position);
         }
         self.add(node)
     }
 
-    /// Adds `node`, whose own text is `texts` one after the other, such as title and text.
+    /// Adds `node`, whose own text is `texts` one after the other, such as title and text. Positions go on from
+    /// text to text, with a gap of 32 behind each that has any.
     ///
     /// # Errors
     ///
     /// As for [`add_node`](Self::add_node).
     pub fn add_text(&mut self, node: NodeTerms, analyzer: &Analyzer, texts: &[&str]) -> Result<()> {
         self.check(node)?;
+        let mut base = 0_u32;
         for text in texts {
-            analyzer.terms(text, &mut |term| self.see(term));
+            let see = &mut |term: &str, position: u32, _| self.see(term, base.saturating_add(position));
+            let taken = analyzer.terms_with_positions(text, see);
+            if taken > 0 {
+                base = base.saturating_add(taken).saturating_add(GAP);
+            }
         }
         self.add(node)
     }
@@ -180,7 +203,11 @@ impl SegmentBuilder {
             )));
         }
         let key = [&[prefix::ATTRIBUTE], key_value.as_bytes()].concat();
+        let known = self.sets.len();
+        let key_bytes = key.len();
         self.sets.entry(key).or_default().insert_range(range.first.0..=range.last.0);
+        // A range takes four bytes as a run; ids one by one take two.
+        self.used_bytes += 4 + if self.sets.len() > known { key_bytes + SET_BYTES } else { 0 };
         Ok(())
     }
 
@@ -190,7 +217,16 @@ impl SegmentBuilder {
     ///
     /// `InvalidInput` if the terms of one path, or the bytes of one list, are 2^32 or more.
     pub fn finish(self) -> Result<SegmentParts> {
-        let mut out = Assembler::new();
+        SegmentParts::collect(|sink| self.finish_into(sink))
+    }
+
+    /// Sends the segment of all that was added to `sink`; gives its header.
+    ///
+    /// # Errors
+    ///
+    /// As for [`finish`](Self::finish); and what `sink` reports.
+    pub fn finish_into(self, sink: &mut dyn PartSink) -> Result<SegmentHeader> {
+        let mut out = Assembler::new(&self.leaves, &self.inner, sink)?;
         let first = self.leaves.first().map_or(u32::MAX, |leaf| leaf.node);
         let first = self.inner.first().map_or(first, |node| node.node.min(first));
         let mut nodes = RoaringBitmap::new();
@@ -204,20 +240,20 @@ impl SegmentBuilder {
         let mut words: Vec<(Box<str>, u32)> = self.words.into_iter().collect();
         words.sort_unstable();
         let mut key = vec![prefix::TERM];
+        let (mut body, mut heading) = (Occurrences::default(), Occurrences::default());
+        let mut bytes = Vec::new();
         for (word, id) in &words {
             let Some(term) = self.terms.get(*id as usize) else { continue };
             key.truncate(1);
             key.extend_from_slice(word.as_bytes());
-            let none = Pairs::default();
-            let heading = term.heading.as_deref().unwrap_or(&none);
-            out.term(
-                &key,
-                (term.body.count, heading.count),
-                |out| encode_pairs(&term.body.bytes, term.body.count, out),
-                |out| encode_pairs(&heading.bytes, heading.count, out),
-            )?;
+            term.body.read(&self.lists, &mut bytes, &mut body);
+            heading.clear();
+            if let Some(in_titles) = &term.heading {
+                in_titles.read(&self.lists, &mut bytes, &mut heading);
+            }
+            out.term(&key, &body, &heading)?;
         }
-        out.finish(&self.leaves, &self.inner)
+        out.finish()
     }
 
     fn check(&mut self, node: NodeTerms) -> Result<()> {
@@ -246,7 +282,7 @@ impl SegmentBuilder {
     }
 
     /// Notes one occurrence of `term` in the node to come.
-    fn see(&mut self, term: &str) {
+    fn see(&mut self, term: &str, position: u32) {
         let id = if let Some(id) = self.words.get(term) {
             *id
         } else {
@@ -257,7 +293,7 @@ impl SegmentBuilder {
             self.used_bytes += term.len() + 16;
             id
         };
-        self.node_terms.push(id);
+        self.node_terms.push(u64::from(id) << 32 | u64::from(position));
     }
 
     fn add(&mut self, node: NodeTerms) -> Result<()> {
@@ -282,105 +318,27 @@ impl SegmentBuilder {
             }
         }
         self.node_terms.sort_unstable();
-        for same in self.node_terms.chunk_by(|a, b| a == b) {
-            let Some(term) = same.first().and_then(|id| self.terms.get_mut(*id as usize)) else { continue };
-            let term_freq = u32::try_from(same.len()).unwrap_or(u32::MAX);
-            let pairs = if node.is_leaf { &mut term.body } else { term.heading.get_or_insert_default() };
-            self.used_bytes += pairs.push(Posting { ordinal, term_freq });
+        for same in self.node_terms.chunk_by(|a, b| a >> 32 == b >> 32) {
+            let id = same.first().and_then(|term| usize::try_from(term >> 32).ok());
+            let Some(term) = id.and_then(|id| self.terms.get_mut(id)) else { continue };
+            let gathered = if node.is_leaf { &mut term.body } else { term.heading.get_or_insert_default() };
+            self.posting.clear();
+            let gap = 2 * u64::from(ordinal - gathered.lowest);
+            if let [_] = same {
+                put_varint(&mut self.posting, gap);
+            } else {
+                put_varint(&mut self.posting, gap + 1);
+                put_varint(&mut self.posting, same.len() as u64 - 2);
+            }
+            let mut before = 0;
+            for position in same.iter().map(|term| term & u64::from(u32::MAX)) {
+                put_varint(&mut self.posting, position - before);
+                before = position;
+            }
+            self.lists.extend(&mut gathered.bytes, &self.posting)?;
+            gathered.lowest = ordinal + 1;
         }
         self.node_terms.clear();
         Ok(())
     }
-}
-
-/// Writes dictionary, list records and lists side by side, keys ascending.
-pub(super) struct Assembler {
-    dictionary: fst::MapBuilder<Vec<u8>>,
-    list_count: u32,
-    lists: Vec<u8>,
-    postings: Vec<u8>,
-}
-
-impl Assembler {
-    pub(super) fn new() -> Self {
-        let dictionary = fst::MapBuilder::memory();
-        Self { dictionary, list_count: 0, lists: Vec::new(), postings: Vec::new() }
-    }
-
-    /// Adds `set` under `key`.
-    pub(super) fn set(&mut self, key: &[u8], set: &RoaringBitmap) -> Result<()> {
-        let mut set = set.clone();
-        // Equal sets get equal bytes, whatever they were made from.
-        set.remove_run_compression();
-        set.optimize();
-        // Node ids begin at 1, so a set has fewer than 2^32 of them.
-        let count = u32::try_from(set.len()).unwrap_or(u32::MAX);
-        self.term(key, (count, 0), |out| encode_set(&set, out), |_| ())
-    }
-
-    /// Adds under `key` the lists that `body` and `heading` append, which hold `counts` postings.
-    pub(super) fn term(
-        &mut self,
-        key: &[u8],
-        counts: (u32, u32),
-        body: impl FnOnce(&mut Vec<u8>),
-        heading: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<()> {
-        let too_long = || Error::invalid("a posting list would have 4 GiB or more");
-        let start = self.postings.len();
-        body(&mut self.postings);
-        let middle = self.postings.len();
-        heading(&mut self.postings);
-        let record = ListRecord {
-            offset: start as u64,
-            body_bytes: u32::try_from(middle - start).map_err(|_| too_long())?,
-            heading_bytes: u32::try_from(self.postings.len() - middle).map_err(|_| too_long())?,
-            body_count: counts.0,
-            heading_count: counts.1,
-        };
-        record.encode(&mut self.lists);
-        self.dictionary.insert(key, u64::from(self.list_count)).map_err(unsorted)?;
-        self.list_count += 1;
-        Ok(())
-    }
-
-    /// The segment of these lists and the nodes they are about.
-    pub(super) fn finish(self, leaves: &[LeafRecord], inner: &[InnerRecord]) -> Result<SegmentParts> {
-        let tally = Tally::of(leaves, inner).map_err(|damage| Error::invalid(damage.why))?;
-        let dictionary = self.dictionary.into_inner().map_err(unsorted)?;
-        let mut leaf_bytes = Vec::with_capacity(leaves.len() * LeafRecord::WIDTH);
-        for leaf in leaves {
-            leaf.encode(&mut leaf_bytes);
-        }
-        let mut inner_bytes = Vec::with_capacity(inner.len() * InnerRecord::WIDTH);
-        for node in inner {
-            node.encode(&mut inner_bytes);
-        }
-        let ids = || leaves.iter().map(|leaf| leaf.node).chain(inner.iter().map(|node| node.node));
-        let header = SegmentHeader {
-            first_node: ids().min().unwrap_or(0),
-            last_node: ids().max().unwrap_or(0),
-            leaf_count: u32::try_from(leaves.len()).unwrap_or(u32::MAX),
-            inner_count: u32::try_from(inner.len()).unwrap_or(u32::MAX),
-            section_count: tally.section_count,
-            document_count: tally.document_count,
-            own_terms: tally.own_terms,
-            full_terms: tally.full_terms,
-            list_count: self.list_count,
-            dictionary_bytes: dictionary.len() as u64,
-            postings_bytes: self.postings.len() as u64,
-        };
-        let parts = [dictionary, self.lists, leaf_bytes, inner_bytes, self.postings];
-        let mut chunks = Vec::new();
-        for (part, bytes) in Part::ALL.into_iter().zip(parts) {
-            for (index, chunk) in (0..).zip(bytes.chunks(CHUNK_BYTES)) {
-                chunks.push((part as u8, index, chunk.to_vec()));
-            }
-        }
-        Ok(SegmentParts { header, chunks })
-    }
-}
-
-fn unsorted(error: fst::Error) -> Error {
-    Error::invalid("the terms of a segment cannot be made a dictionary").with_source(error)
 }

@@ -6,8 +6,10 @@ use std::sync::OnceLock;
 use roaring::RoaringBitmap;
 
 use super::hits::TermHits;
+use super::live::Live;
 use super::reader::PartSource;
 use super::reader::SegmentReader;
+use super::statistics::Statistics;
 use super::view::View;
 use crate::error::Error;
 use crate::error::Result;
@@ -16,9 +18,12 @@ use crate::ids::NodeRange;
 /// The text index as one snapshot sees it: its segments, which nodes are deleted, and where lists are read.
 pub struct TextIndex {
     segments: Vec<Arc<SegmentReader>>,
+    /// The live nodes of each segment, `None` if all are; made on first use.
+    live: Vec<OnceLock<Option<Live>>>,
     deleted: Arc<RoaringBitmap>,
     source: Arc<dyn PartSource>,
     everything: OnceLock<Arc<View>>,
+    statistics: Statistics,
 }
 
 impl std::fmt::Debug for TextIndex {
@@ -42,13 +47,31 @@ impl TextIndex {
         if !segments.is_sorted_by(|a, b| a.header().last_node < b.header().first_node) {
             return Err(Error::invalid("text segments must ascend and be disjoint"));
         }
-        Ok(Self { segments, deleted, source, everything: OnceLock::new() })
+        let live = segments.iter().map(|_| OnceLock::new()).collect();
+        Ok(Self {
+            segments,
+            live,
+            deleted,
+            source,
+            everything: OnceLock::new(),
+            statistics: Statistics::default(),
+        })
     }
 
     /// Its segments, ascending.
     #[must_use]
     pub fn segments(&self) -> &[Arc<SegmentReader>] {
         &self.segments
+    }
+
+    /// The segments, each with its live nodes, or `None` if all are.
+    pub(super) fn segments_with_live(&self) -> impl Iterator<Item = (&Arc<SegmentReader>, Option<&Live>)> {
+        let pairs = self.segments.iter().zip(&self.live);
+        pairs.map(|(reader, live)| (reader, live.get_or_init(|| Live::of(reader, &self.deleted)).as_ref()))
+    }
+
+    pub(super) const fn statistics(&self) -> &Statistics {
+        &self.statistics
     }
 
     /// The deleted nodes.
@@ -65,7 +88,7 @@ impl TextIndex {
 
     /// The view of everything; made once, on first use.
     pub fn everything(&self) -> Arc<View> {
-        let view = self.everything.get_or_init(|| Arc::new(View::new(&self.segments, &self.deleted, None)));
+        let view = self.everything.get_or_init(|| Arc::new(View::new(self.segments_with_live(), None)));
         Arc::clone(view)
     }
 
@@ -79,7 +102,7 @@ impl TextIndex {
         {
             return Err(Error::invalid("the ranges of a scope must be sorted and disjoint"));
         }
-        Ok(View::new(&self.segments, &self.deleted, Some(scope)))
+        Ok(View::new(self.segments_with_live(), Some(scope)))
     }
 
     /// Where each distinct term of `terms` occurs in `view`; see [`View::hits`].
@@ -100,7 +123,7 @@ impl TextIndex {
     pub fn terms_with_prefix(&self, start: &str, limit: usize) -> Result<Vec<(String, u64)>> {
         let mut all = std::collections::BTreeMap::new();
         for segment in &self.segments {
-            for (term, leaves, inner) in segment.terms_with_prefix(start, limit)? {
+            for (term, leaves, inner) in segment.terms_with_prefix(self.source(), start, limit)? {
                 *all.entry(term).or_insert(0) += u64::from(leaves) + u64::from(inner);
             }
         }

@@ -4,15 +4,18 @@
 //! derived at query time from those postings, because a document's nodes are contiguous in pre-order: the text
 //! of a section or document is a range of nodes, and the heading path of a leaf is the terms of its ancestors.
 //!
-//! * [`Analyzer`] makes terms from text; [`AnalyzerConfig::fingerprint`] is stored in the file.
+//! * [`Analyzer`] makes terms from text; [`Analyzers`] are those of a file, for bodies and for titles;
+//!   [`TextConfig::fingerprint`] is stored in the file.
 //! * [`SegmentBuilder`] makes an immutable segment, [`SegmentReader`] reads one, [`merge`] joins several.
 //! * [`TextIndex`] is the live segments of a snapshot; [`View`] is what a scope of it holds; [`Scorer`] is
 //!   BM25 over a view; [`TextIndex::search`] finds the best leaves.
 //!
-//! It is not for phrases or positions, and it does not store text. Bytes are `format::text`'s; where they are
-//! kept is the caller's, through [`PartSource`].
+//! It does not store text. Bytes are `format::text`'s; where they are kept is the caller's, through [`PartSource`]
+//! and [`PartSink`].
 
 mod analyzer;
+mod arena;
+mod assemble;
 mod bm25;
 mod builder;
 mod check;
@@ -21,24 +24,33 @@ mod fold;
 mod hash;
 mod hits;
 mod index;
+mod live;
 mod merge;
 mod reader;
 mod search;
+mod segmenter;
+mod statistics;
 mod stop;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod top_k;
 mod view;
 
 pub use analyzer::Analyzer;
 pub use analyzer::AnalyzerConfig;
+pub use analyzer::Analyzers;
+pub use analyzer::FieldTerms;
 pub use analyzer::MAX_TERM_BYTES;
+pub use analyzer::PhraseTerm;
+pub use analyzer::TextConfig;
+pub use assemble::PartSink;
+pub use assemble::SegmentParts;
 pub use bm25::Bm25;
 pub use bm25::Field;
 pub use bm25::Scorer;
 pub use builder::NodeTerms;
 pub use builder::SegmentBuilder;
-pub use builder::SegmentParts;
 pub use hits::HeadingHit;
 pub use hits::TermHits;
 pub use index::TextIndex;
@@ -46,8 +58,13 @@ pub use merge::merge;
 pub use reader::ListBytes;
 pub use reader::PartSource;
 pub use reader::SegmentReader;
+pub use reader::TermPositions;
 pub use reader::TermPostings;
 pub use search::Scored;
+pub use top_k::FieldWeights;
+pub use top_k::MAX_TERMS;
+pub use top_k::SearchOptions;
+pub use top_k::WeightedTerm;
 pub use view::DocumentEntry;
 pub use view::InnerEntry;
 pub use view::SectionEntry;

@@ -17,13 +17,23 @@ use crate::format::key;
 use crate::format::text;
 use crate::format::text::CHUNK_BYTES;
 use crate::format::text::Damage;
+use crate::format::text::Decoded;
+use crate::format::text::Grouping;
 use crate::format::text::InnerRecord;
 use crate::format::text::LeafRecord;
-use crate::format::text::ListRecord;
+use crate::format::text::MAX_ENTRY_HEAD_BYTES;
 use crate::format::text::Part;
+use crate::format::text::Place;
+use crate::format::text::PositionList;
+use crate::format::text::Posting;
 use crate::format::text::PostingList;
 use crate::format::text::SegmentHeader;
+use crate::format::text::TermEntry;
+use crate::format::text::encode_positions;
+use crate::format::text::encode_postings;
+use crate::format::text::length_class;
 use crate::format::text::prefix;
+use crate::format::text::take_set_head;
 use crate::ids::SegmentId;
 
 /// Where the chunks of segments are kept. A snapshot: a segment's chunks never change.
@@ -34,30 +44,57 @@ pub trait PartSource: Send + Sync {
     ///
     /// `Corrupt` if there is none or its frame is damaged; `Io` if it cannot be read.
     fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>>;
+
+    /// The list at byte `offset` of part `part`, which lies in several chunks: what `read` puts together from
+    /// the source it is given. A source may keep it, so that it is not put together again.
+    ///
+    /// # Errors
+    ///
+    /// What `read` reports.
+    fn list(
+        &self,
+        segment: SegmentId,
+        part: u8,
+        offset: u64,
+        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
+    ) -> Result<Arc<[u8]>>;
 }
 
-/// One segment, open: dictionary, list records and node records in memory (about the dictionary's bytes, 24
-/// for each of its keys, 16 for each leaf and 24 for each inner node); lists are read when asked for.
+/// One segment, open: dictionary and node records in memory (about the dictionary's bytes, 21 for each leaf
+/// and 28 for each inner node); lists are read when asked for.
 ///
 /// It holds no source, so that it can outlive the snapshot it was opened in; each read names one.
 pub struct SegmentReader {
     id: SegmentId,
     header: SegmentHeader,
     dictionary: fst::Map<Vec<u8>>,
-    lists: Vec<u8>,
     leaves: Vec<LeafRecord>,
     inner: Vec<InnerRecord>,
     tally: Tally,
+    length_classes: Vec<u8>,
 }
 
-/// Bytes of a list: part of a chunk, or put together from several.
+/// Bytes of a list: part of a chunk, put together from several, or made of a dictionary's value.
 #[derive(Debug, Clone)]
 pub struct ListBytes(Bytes);
 
 #[derive(Debug, Clone)]
 enum Bytes {
     Shared(Arc<[u8]>, Range<usize>),
-    Owned(Vec<u8>),
+    Few([u8; 8], usize),
+}
+
+impl ListBytes {
+    const NONE: Self = Self(Bytes::Few([0; 8], 0));
+
+    /// The first eight of `bytes`.
+    fn few(bytes: &[u8]) -> Self {
+        let mut few = [0; 8];
+        for (to, from) in few.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        Self(Bytes::Few(few, bytes.len()))
+    }
 }
 
 impl Deref for ListBytes {
@@ -66,7 +103,7 @@ impl Deref for ListBytes {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Bytes::Shared(chunk, range) => chunk.get(range.clone()).unwrap_or_default(),
-            Bytes::Owned(bytes) => bytes,
+            Bytes::Few(bytes, len) => bytes.get(..*len).unwrap_or(bytes),
         }
     }
 }
@@ -74,7 +111,11 @@ impl Deref for ListBytes {
 /// The postings of a term in one segment: ordinals among its leaves, and among its inner nodes.
 #[derive(Debug, Clone)]
 pub struct TermPostings {
-    record: ListRecord,
+    entry: TermEntry,
+    /// The position of a term that occurs once and has no entry.
+    lone: Option<u32>,
+    /// Where its lists begin in part 5.
+    start: u64,
     body: ListBytes,
     heading: ListBytes,
 }
@@ -83,14 +124,34 @@ impl TermPostings {
     /// Leaves that hold the term in their own text.
     #[must_use]
     pub const fn body_count(&self) -> u32 {
-        self.record.body_count
+        self.entry.body_count
     }
 
     /// Inner nodes that hold the term in their title.
     #[must_use]
     pub const fn heading_count(&self) -> u32 {
-        self.record.heading_count
+        self.entry.heading_count
     }
+
+    /// Leaves of the segment, dead or alive, that hold the term in their own text or an ancestor's title.
+    #[must_use]
+    pub const fn full_count(&self) -> u32 {
+        self.entry.full_count
+    }
+}
+
+/// The bytes of the positions of a term in one segment.
+#[derive(Debug, Clone)]
+pub struct TermPositions {
+    body: ListBytes,
+    heading: ListBytes,
+}
+
+/// A term in the leaves' own texts, or in the titles of inner nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum In {
+    Bodies,
+    Headings,
 }
 
 impl std::fmt::Debug for SegmentReader {
@@ -118,9 +179,8 @@ impl SegmentReader {
         // Without this a damaged dictionary panics or answers wrongly; see the notes on crate fst.
         dictionary.as_fst().verify().map_err(|error| bad(Part::Dictionary, "checksum", 0, &error))?;
         if dictionary.len() != header.list_count as usize {
-            return Err(bad(Part::Dictionary, "len", 0, &"its keys are not as many as the lists"));
+            return Err(bad(Part::Dictionary, "len", 0, &"its keys are not as many as the header says"));
         }
-        let lists = read_part(id, header, Part::Lists, source)?;
         let leaf_bytes = read_part(id, header, Part::Leaves, source)?;
         let leaves: Vec<LeafRecord> =
             (0..header.leaf_count as usize).map_while(|at| LeafRecord::decode_at(&leaf_bytes, at)).collect();
@@ -136,7 +196,8 @@ impl SegmentReader {
             };
             bad(part, field, offset * width, &why)
         })?;
-        let reader = Self { id, header: header.clone(), dictionary, lists, leaves, inner, tally };
+        let length_classes = tally.full_lens.iter().map(|len| length_class(*len)).collect();
+        let reader = Self { id, header: header.clone(), dictionary, leaves, inner, tally, length_classes };
         reader.check_header()?;
         Ok(reader)
     }
@@ -175,7 +236,30 @@ impl SegmentReader {
         &self.tally.leaf_parents
     }
 
-    pub(super) fn dictionary(&self) -> &fst::Map<Vec<u8>> {
+    /// For each leaf its terms with those of the titles of all its ancestors.
+    #[must_use]
+    pub fn full_lens(&self) -> &[u32] {
+        &self.tally.full_lens
+    }
+
+    /// For each leaf the length class of its full length.
+    #[must_use]
+    pub fn length_classes(&self) -> &[u8] {
+        &self.length_classes
+    }
+
+    /// The ordinals of the leaves below inner node `ordinal`.
+    #[must_use]
+    pub fn leaves_below(&self, ordinal: u32) -> Range<u32> {
+        let (first, end) = self.tally.inner_leaves.get(ordinal as usize).copied().unwrap_or_default();
+        first..end
+    }
+
+    pub(super) const fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    pub(super) const fn dictionary(&self) -> &fst::Map<Vec<u8>> {
         &self.dictionary
     }
 
@@ -183,19 +267,87 @@ impl SegmentReader {
     ///
     /// # Errors
     ///
-    /// `Corrupt` if the term's record points out of the stream; and what `source` reports.
+    /// `Corrupt` if the term's entry is damaged or lies out of the stream; and what `source` reports.
     pub fn postings(&self, source: &dyn PartSource, term: &str) -> Result<Option<TermPostings>> {
         let key = [&[prefix::TERM], term.as_bytes()].concat();
-        self.dictionary.get(key).map(|rank| self.postings_at(source, rank)).transpose()
+        self.dictionary.get(key).map(|value| self.postings_at(source, value)).transpose()
     }
 
-    /// The postings of the key of rank `rank`, a term.
-    pub(super) fn postings_at(&self, source: &dyn PartSource, rank: u64) -> Result<TermPostings> {
-        let record = self.record(rank)?;
-        let body = self.list_bytes(source, record.offset, record.body_bytes)?;
-        let middle = record.offset.saturating_add(u64::from(record.body_bytes));
-        let heading = self.list_bytes(source, middle, record.heading_bytes)?;
-        Ok(TermPostings { record, body, heading })
+    /// The postings of the term whose value in the dictionary is `value`.
+    pub(super) fn postings_at(&self, source: &dyn PartSource, value: u64) -> Result<TermPostings> {
+        match Place::of(value) {
+            Place::Lone { ordinal, position } => self.lone(ordinal, position),
+            Place::Entry(offset) => {
+                let (entry, start) = self.entry(source, offset, TermEntry::take)?;
+                let body = self.list_bytes(source, Part::Postings, start, entry.body_bytes)?;
+                let middle = start.saturating_add(u64::from(entry.body_bytes));
+                let heading = self.list_bytes(source, Part::Postings, middle, entry.heading_bytes)?;
+                Ok(TermPostings { entry, lone: None, start, body, heading })
+            }
+        }
+    }
+
+    /// The postings of a term that occurs once.
+    fn lone(&self, ordinal: u32, position: u32) -> Result<TermPostings> {
+        if ordinal >= self.header.leaf_count {
+            let why = format!("it names leaf {ordinal} of {}", self.header.leaf_count);
+            return Err(damaged(self.id, Part::Dictionary, 0, "value", &why));
+        }
+        let mut bytes = Vec::with_capacity(8);
+        encode_postings(&[Posting { ordinal, term_freq: 1 }], None, &mut bytes);
+        let entry = TermEntry { body_count: 1, full_count: 1, ..TermEntry::default() };
+        let body = ListBytes::few(&bytes);
+        Ok(TermPostings { entry, lone: Some(position), start: 0, body, heading: ListBytes::NONE })
+    }
+
+    /// What `take` makes of the head of the entry at `offset` of part 5, and the byte behind it.
+    pub(super) fn entry<T>(
+        &self,
+        source: &dyn PartSource,
+        offset: u64,
+        take: impl FnOnce(&mut &[u8]) -> Decoded<T>,
+    ) -> Result<(T, u64)> {
+        let most = self.header.postings_bytes.saturating_sub(offset).min(MAX_ENTRY_HEAD_BYTES as u64);
+        let head = self.list_bytes(source, Part::Postings, offset, u32::try_from(most).unwrap_or(0))?;
+        let mut rest = &*head;
+        let entry = take(&mut rest).map_err(|damage| self.damage(Part::Postings, offset, damage))?;
+        Ok((entry, offset + (head.len() - rest.len()) as u64))
+    }
+
+    /// Where the entry of `postings` ends in part 5, and where its positions begin and end in part 6; `None` for
+    /// a term that occurs once.
+    pub(super) fn extent(&self, postings: &TermPostings) -> Option<(u64, Range<u64>)> {
+        let entry = &postings.entry;
+        let end = postings.start + u64::from(entry.body_bytes) + u64::from(entry.heading_bytes);
+        let positions = u64::from(entry.body_positions_bytes) + u64::from(entry.heading_positions_bytes);
+        let positions = entry.positions_offset..entry.positions_offset + positions;
+        postings.lone.is_none().then_some((end, positions))
+    }
+
+    /// The list of leaves of `postings`.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if it is none.
+    pub fn body_list<'a>(&self, postings: &'a TermPostings) -> Result<PostingList<'a>> {
+        PostingList::parse(&postings.body, postings.entry.body_count, self.header.leaf_count)
+            .map_err(|damage| self.list_damage(In::Bodies, postings, damage))
+    }
+
+    /// The list of inner nodes of `postings`.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if it is none.
+    pub fn heading_list<'a>(&self, postings: &'a TermPostings) -> Result<PostingList<'a>> {
+        PostingList::parse(&postings.heading, postings.entry.heading_count, self.header.inner_count)
+            .map_err(|damage| self.list_damage(In::Headings, postings, damage))
+    }
+
+    /// The error that `damage` of the list of leaves of `postings` is.
+    #[must_use]
+    pub fn body_damage(&self, postings: &TermPostings, damage: Damage) -> Error {
+        self.list_damage(In::Bodies, postings, damage)
     }
 
     /// Gives the leaves of `postings` block by block; see [`PostingList::blocks`].
@@ -209,9 +361,8 @@ impl SegmentReader {
         wanted: impl FnMut(u32, u32) -> bool,
         each: impl FnMut(&[u32], &[u32]),
     ) -> Result<()> {
-        PostingList::parse(&postings.body, postings.record.body_count, self.header.leaf_count)
-            .and_then(|list| list.blocks(wanted, each))
-            .map_err(|damage| self.list_damaged(postings.record.offset, damage))
+        let done = self.body_list(postings)?.blocks(wanted, each);
+        done.map_err(|damage| self.list_damage(In::Bodies, postings, damage))
     }
 
     /// Gives the inner nodes of `postings` block by block; see [`PostingList::blocks`].
@@ -225,10 +376,92 @@ impl SegmentReader {
         wanted: impl FnMut(u32, u32) -> bool,
         each: impl FnMut(&[u32], &[u32]),
     ) -> Result<()> {
-        let start = postings.record.offset + u64::from(postings.record.body_bytes);
-        PostingList::parse(&postings.heading, postings.record.heading_count, self.header.inner_count)
-            .and_then(|list| list.blocks(wanted, each))
-            .map_err(|damage| self.list_damaged(start, damage))
+        let done = self.heading_list(postings)?.blocks(wanted, each);
+        done.map_err(|damage| self.list_damage(In::Headings, postings, damage))
+    }
+
+    /// The bytes of the positions of `postings`.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if they lie out of the stream; and what `source` reports.
+    pub fn positions(&self, source: &dyn PartSource, postings: &TermPostings) -> Result<TermPositions> {
+        if let Some(position) = postings.lone {
+            let mut bytes = Vec::with_capacity(8);
+            let posting = Posting { ordinal: 0, term_freq: 1 };
+            encode_positions(&[posting], &[position], Grouping::Blocks, 1, &mut bytes);
+            return Ok(TermPositions { body: ListBytes::few(&bytes), heading: ListBytes::NONE });
+        }
+        let entry = &postings.entry;
+        let start = entry.positions_offset;
+        let body = self.list_bytes(source, Part::Positions, start, entry.body_positions_bytes)?;
+        let middle = start + u64::from(entry.body_positions_bytes);
+        let heading = self.list_bytes(source, Part::Positions, middle, entry.heading_positions_bytes)?;
+        Ok(TermPositions { body, heading })
+    }
+
+    /// The positions of the leaves of `postings`, whose positions `positions` are.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if they are none.
+    pub fn body_positions<'a>(
+        &self,
+        postings: &TermPostings,
+        positions: &'a TermPositions,
+    ) -> Result<PositionList<'a>> {
+        let (count, bound) = (postings.entry.body_count, self.header.leaf_count);
+        PositionList::parse(&positions.body, Grouping::of_list(&postings.body), count, bound)
+            .map_err(|damage| self.positions_damage(In::Bodies, postings, damage))
+    }
+
+    /// The positions of the inner nodes of `postings`, whose positions `positions` are.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if they are none.
+    pub fn heading_positions<'a>(
+        &self,
+        postings: &TermPostings,
+        positions: &'a TermPositions,
+    ) -> Result<PositionList<'a>> {
+        let (count, bound) = (postings.entry.heading_count, self.header.inner_count);
+        PositionList::parse(&positions.heading, Grouping::Blocks, count, bound)
+            .map_err(|damage| self.positions_damage(In::Headings, postings, damage))
+    }
+
+    /// Gives every posting of `postings` in `which` with its positions, and reads every byte of both lists.
+    pub(super) fn occurrences(
+        &self,
+        source: &dyn PartSource,
+        postings: &TermPostings,
+        which: In,
+        mut each: impl FnMut(u32, &[u32]),
+    ) -> Result<()> {
+        let positions = self.positions(source, postings)?;
+        let mut walk = match which {
+            In::Bodies => self.body_positions(postings, &positions)?.walk(),
+            In::Headings => self.heading_positions(postings, &positions)?.walk(),
+        };
+        let mut of_one = Vec::new();
+        let mut damage = None;
+        let block = |ids: &[u32], freqs: &[u32]| {
+            for (id, freq) in ids.iter().zip(freqs) {
+                if damage.is_some() {
+                    return;
+                }
+                match walk.next(*id, *freq, &mut of_one) {
+                    Ok(()) => each(*id, &of_one),
+                    Err(found) => damage = Some(found),
+                }
+            }
+        };
+        match which {
+            In::Bodies => self.body_blocks(postings, |_, _| true, block)?,
+            In::Headings => self.heading_blocks(postings, |_, _| true, block)?,
+        }
+        let done = damage.map_or_else(|| walk.finish(), Err);
+        done.map_err(|damage| self.positions_damage(which, postings, damage))
     }
 
     /// The nodes with the attribute `key=value`, deleted ones included.
@@ -263,9 +496,22 @@ impl SegmentReader {
     ///
     /// # Errors
     ///
-    /// `Corrupt` if a term is not UTF-8 or has no record.
-    pub fn terms_with_prefix(&self, start: &str, limit: usize) -> Result<Vec<(String, u32, u32)>> {
-        self.keys(prefix::TERM, start, limit)
+    /// `Corrupt` if a term is not UTF-8 or its entry is damaged; and what `source` reports.
+    pub fn terms_with_prefix(
+        &self,
+        source: &dyn PartSource,
+        start: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, u32, u32)>> {
+        let counts = |value| match Place::of(value) {
+            Place::Lone { .. } => Ok((1, 0)),
+            Place::Entry(offset) => {
+                let (entry, _) = self.entry(source, offset, TermEntry::take)?;
+                Ok((entry.body_count, entry.heading_count))
+            }
+        };
+        let keys = self.keys(prefix::TERM, start, limit, counts)?;
+        Ok(keys.into_iter().map(|(term, (leaves, inner))| (term, leaves, inner)).collect())
     }
 
     /// At most `limit` attributes `key=value` that begin with `start`, ascending, each with how many nodes
@@ -274,86 +520,117 @@ impl SegmentReader {
     /// # Errors
     ///
     /// As for [`terms_with_prefix`](Self::terms_with_prefix).
-    pub fn attributes_with_prefix(&self, start: &str, limit: usize) -> Result<Vec<(String, u32)>> {
-        let keys = self.keys(prefix::ATTRIBUTE, start, limit)?;
-        Ok(keys.into_iter().map(|(key, nodes, _)| (key, nodes)).collect())
+    pub fn attributes_with_prefix(
+        &self,
+        source: &dyn PartSource,
+        start: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, u32)>> {
+        self.keys(prefix::ATTRIBUTE, start, limit, |value| Ok(self.set_head(source, value)?.0))
     }
 
-    fn keys(&self, kind: u8, start: &str, limit: usize) -> Result<Vec<(String, u32, u32)>> {
+    fn keys<T>(
+        &self,
+        kind: u8,
+        start: &str,
+        limit: usize,
+        read: impl Fn(u64) -> Result<T>,
+    ) -> Result<Vec<(String, T)>> {
         let whole = [char::from(kind).to_string().as_str(), start].concat();
         let mut stream = self.dictionary.search(fst::automaton::Str::new(&whole).starts_with()).into_stream();
         let mut out = Vec::new();
         while out.len() < limit
-            && let Some((key, rank)) = stream.next()
+            && let Some((key, value)) = stream.next()
         {
             let text = std::str::from_utf8(key).ok().and_then(|key| key.get(1..));
             let text =
                 text.ok_or_else(|| damaged(self.id, Part::Dictionary, 0, "key", &"it is not UTF-8"))?;
-            let record = self.record(rank)?;
-            out.push((text.to_owned(), record.body_count, record.heading_count));
+            out.push((text.to_owned(), read(value)?));
         }
         Ok(out)
     }
 
     fn set(&self, source: &dyn PartSource, key: &[u8]) -> Result<RoaringBitmap> {
-        self.dictionary.get(key).map_or(Ok(RoaringBitmap::new()), |rank| self.set_at(source, rank))
+        self.dictionary.get(key).map_or(Ok(RoaringBitmap::new()), |value| self.set_at(source, value))
     }
 
-    /// The set of the key of rank `rank`, no term.
-    pub(super) fn set_at(&self, source: &dyn PartSource, rank: u64) -> Result<RoaringBitmap> {
-        let record = self.record(rank)?;
-        let bytes = self.list_bytes(source, record.offset, record.body_bytes)?;
-        let set = text::decode_set(&bytes).map_err(|damage| self.list_damaged(record.offset, damage))?;
+    /// The set of a key, no term, whose value in the dictionary is `value`.
+    pub(super) fn set_at(&self, source: &dyn PartSource, value: u64) -> Result<RoaringBitmap> {
+        let (count, bytes, start) = self.set_head(source, value)?;
+        let bytes = self.list_bytes(source, Part::Postings, start, bytes)?;
+        let set = text::decode_set(&bytes).map_err(|damage| self.damage(Part::Postings, start, damage))?;
         let nodes = self.header.first_node..=self.header.last_node;
         if set.min().is_some_and(|first| !nodes.contains(&first))
             || set.max().is_some_and(|last| !nodes.contains(&last))
-            || set.len() != u64::from(record.body_count)
+            || set.len() != u64::from(count)
         {
-            return Err(damaged(
-                self.id,
-                Part::Postings,
-                record.offset,
-                "set",
-                &"it has other nodes than the segment, or not as many as its record says",
-            ));
+            let why = "it has other nodes than the segment, or not as many as its entry says";
+            return Err(damaged(self.id, Part::Postings, start, "set", &why));
         }
         Ok(set)
     }
 
-    fn record(&self, rank: u64) -> Result<ListRecord> {
-        usize::try_from(rank).ok().and_then(|rank| ListRecord::decode_at(&self.lists, rank)).ok_or_else(
-            || damaged(self.id, Part::Dictionary, 0, "rank", &format_args!("key {rank} has no record")),
-        )
+    /// How many nodes the set of value `value` has, its bytes, and where they begin in part 5.
+    pub(super) fn set_head(&self, source: &dyn PartSource, value: u64) -> Result<(u32, u32, u64)> {
+        let Place::Entry(offset) = Place::of(value) else {
+            return Err(damaged(self.id, Part::Dictionary, 0, "value", &"a set has no entry"));
+        };
+        let ((count, bytes), start) = self.entry(source, offset, take_set_head)?;
+        Ok((count, bytes, start))
     }
 
-    /// `len` bytes of the stream of lists from `offset` on.
-    fn list_bytes(&self, source: &dyn PartSource, offset: u64, len: u32) -> Result<ListBytes> {
-        let out_of = |why: &str| damaged(self.id, Part::Lists, 0, "offset", &why);
-        let end = offset.checked_add(u64::from(len)).filter(|end| *end <= self.header.postings_bytes);
-        let end = end.ok_or_else(|| out_of("a list lies outside the stream"))?;
-        let chunk_bytes = CHUNK_BYTES as u64;
-        let mut owned = Vec::new();
-        let mut at = offset;
-        while at < end {
-            let index =
-                u32::try_from(at / chunk_bytes).map_err(|_| out_of("a list lies outside any chunk"))?;
-            let start = u64::from(index) * chunk_bytes;
-            let chunk = chunk(self.id, &self.header, Part::Postings, index, source)?;
-            let until = end.min(start + chunk_bytes);
-            let (Ok(from), Ok(to)) = (usize::try_from(at - start), usize::try_from(until - start)) else {
-                return Err(out_of("a list lies outside the address space"));
-            };
-            if at == offset && until == end {
-                return Ok(ListBytes(Bytes::Shared(chunk, from..to)));
-            }
-            owned.extend_from_slice(chunk.get(from..to).unwrap_or_default());
-            at = until;
+    /// `len` bytes of `part` from `offset` on.
+    fn list_bytes(&self, source: &dyn PartSource, part: Part, offset: u64, len: u32) -> Result<ListBytes> {
+        if len == 0 {
+            return Ok(ListBytes::NONE);
         }
-        Ok(ListBytes(Bytes::Owned(owned)))
+        let out_of = || damaged(self.id, part, offset, "offset", &"a list lies outside of its part");
+        let end = offset.checked_add(u64::from(len)).filter(|end| *end <= self.header.size_bytes(part));
+        let end = end.ok_or_else(out_of)?;
+        let chunk_bytes = CHUNK_BYTES as u64;
+        let index_of = |at: u64| u32::try_from(at / chunk_bytes).map_err(|_| out_of());
+        let (first, last) = (index_of(offset)?, index_of(end - 1)?);
+        let within = |at: u64, index: u32| {
+            usize::try_from(at.saturating_sub(u64::from(index) * chunk_bytes)).unwrap_or(CHUNK_BYTES)
+        };
+        if first == last {
+            let chunk = chunk(self.id, &self.header, part, first, source)?;
+            return Ok(ListBytes(Bytes::Shared(chunk, within(offset, first)..within(end, first))));
+        }
+        let mut read = |source: &dyn PartSource| {
+            let mut bytes = Vec::new();
+            // Memory follows what is there: each chunk is as long as it should be, or this ends.
+            for index in first..=last {
+                let chunk = chunk(self.id, &self.header, part, index, source)?;
+                let range = within(offset, index)..within(end, index).min(chunk.len());
+                bytes.extend_from_slice(chunk.get(range).ok_or_else(out_of)?);
+            }
+            Ok(bytes.into())
+        };
+        let bytes = source.list(self.id, part as u8, offset, &mut read)?;
+        // One that was kept of the same offset, asked for with another length.
+        let bytes = if bytes.len() == len as usize { bytes } else { read(source)? };
+        let len = bytes.len();
+        Ok(ListBytes(Bytes::Shared(bytes, 0..len)))
     }
 
-    fn list_damaged(&self, start: u64, Damage { field, offset, why }: Damage) -> Error {
-        damaged(self.id, Part::Postings, start.saturating_add(offset as u64), field, &why)
+    fn damage(&self, part: Part, start: u64, Damage { field, offset, why }: Damage) -> Error {
+        damaged(self.id, part, start.saturating_add(offset as u64), field, &why)
+    }
+
+    fn list_damage(&self, which: In, postings: &TermPostings, damage: Damage) -> Error {
+        let before = if which == In::Bodies { 0 } else { postings.entry.body_bytes };
+        self.damage(Part::Postings, postings.start.saturating_add(u64::from(before)), damage)
+    }
+
+    fn positions_damage(&self, which: In, postings: &TermPostings, damage: Damage) -> Error {
+        let before = if which == In::Bodies { 0 } else { postings.entry.body_positions_bytes };
+        self.damage(Part::Positions, postings.entry.positions_offset + u64::from(before), damage)
+    }
+
+    /// The error for what `part` has at `offset`.
+    pub(super) fn wrong(&self, part: Part, offset: u64, field: &str, why: &str) -> Error {
+        damaged(self.id, part, offset, field, &why)
     }
 
     /// Holds what the header says about the nodes against the nodes.

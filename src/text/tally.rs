@@ -4,6 +4,7 @@ use crate::format::text::Damage;
 use crate::format::text::Decoded;
 use crate::format::text::InnerRecord;
 use crate::format::text::LeafRecord;
+use crate::format::text::Posting;
 
 /// No parent: the node is a document's root.
 pub const NONE: u32 = u32::MAX;
@@ -18,6 +19,10 @@ pub struct Tally {
     pub leaf_parents: Vec<u32>,
     /// For each inner node the ordinal of its parent, or [`NONE`].
     pub inner_parents: Vec<u32>,
+    /// For each leaf its terms with those of its ancestors.
+    pub full_lens: Vec<u32>,
+    /// For each inner node the first leaf that is not before it, and the first behind its last descendant.
+    pub inner_leaves: Vec<(u32, u32)>,
     /// Inner nodes that are the parent of a leaf.
     pub section_count: u32,
     /// Inner nodes without a parent.
@@ -64,6 +69,10 @@ impl Tally {
             let Some(ordinal) = u32::try_from(at).ok().filter(|_| open.len() < MAX_DEPTH) else {
                 return bad("inner.last", "the tree is too deep");
             };
+            let end = leaves.len() - rest.len() + rest.partition_point(|leaf| leaf.node <= node.last);
+            // Leaves have distinct 32-bit ids above 0.
+            let index = |at: usize| u32::try_from(at).unwrap_or(NONE);
+            tally.inner_leaves.push((index(leaves.len() - rest.len()), index(end)));
             tally.document_count += u32::from(parent == NONE);
             tally.inner_parents.push(parent);
             path_len.push(len);
@@ -74,6 +83,26 @@ impl Tally {
         let sections = is_section.iter().filter(|is| **is).count();
         tally.section_count = u32::try_from(sections).unwrap_or(u32::MAX);
         Ok(tally)
+    }
+
+    /// Mean of the full lengths of all leaves; 0 without leaves.
+    pub fn mean_full_len(&self) -> f64 {
+        super::bm25::mean(self.full_terms, u32::try_from(self.full_lens.len()).unwrap_or(NONE))
+    }
+
+    /// How many leaves are in `body` or below one of the inner nodes `heading`; both ascend.
+    pub fn full_count(&self, body: &[Posting], heading: &[Posting]) -> u32 {
+        let mut count = FullCount::default();
+        let mut rest = body;
+        for posting in heading {
+            let range = self.inner_leaves.get(posting.ordinal as usize).copied().unwrap_or_default();
+            let (before, after) = rest.split_at(rest.partition_point(|leaf| leaf.ordinal < range.0));
+            before.iter().for_each(|leaf| count.leaf(leaf.ordinal));
+            rest = after;
+            count.range(range);
+        }
+        rest.iter().for_each(|leaf| count.leaf(leaf.ordinal));
+        count.leaves
     }
 
     fn leaves(
@@ -103,10 +132,31 @@ impl Tally {
                 *is_section = true;
             }
             self.leaf_parents.push(parent);
+            self.full_lens.push(full);
             self.own_terms += u64::from(leaf.own_len);
             self.full_terms += u64::from(full);
         }
         Ok(())
+    }
+}
+
+/// Counts leaves that are met one by one and in ranges, each once. What begins earlier comes first, and of ranges
+/// one holds the other or they have no leaf in common.
+#[derive(Debug, Default)]
+struct FullCount {
+    leaves: u32,
+    /// First leaf behind all ranges.
+    end: u32,
+}
+
+impl FullCount {
+    fn leaf(&mut self, ordinal: u32) {
+        self.leaves += u32::from(ordinal >= self.end);
+    }
+
+    fn range(&mut self, (first, end): (u32, u32)) {
+        self.leaves += end.saturating_sub(first.max(self.end));
+        self.end = self.end.max(end);
     }
 }
 

@@ -3,10 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use roaring::RoaringBitmap;
-
 use super::hits::Run;
-use super::merge::Live;
+use super::live::Live;
 use super::reader::SegmentReader;
 use super::tally::NONE;
 use crate::ids::NodeId;
@@ -89,33 +87,32 @@ pub(super) struct SegmentSlice {
 }
 
 impl View {
-    /// The view of `scope` (sorted, disjoint; `None` is everything) over `segments` without `deleted`.
-    pub(super) fn new(
-        segments: &[Arc<SegmentReader>],
-        deleted: &RoaringBitmap,
+    /// The view of `scope` (sorted, disjoint; `None` is everything) over `segments`, each with its live nodes
+    /// unless all are.
+    pub(super) fn new<'a>(
+        segments: impl Iterator<Item = (&'a Arc<SegmentReader>, Option<&'a Live>)>,
         scope: Option<&[NodeRange]>,
     ) -> Self {
         let everything = [NodeRange::new(NodeId(0), NodeId(u32::MAX))];
         let scope = scope.unwrap_or(&everything);
         let mut view = Self::default();
-        for reader in segments {
+        for (reader, live) in segments {
             let header = reader.header();
             let overlaps = |range: &&NodeRange| {
                 !header.is_empty() && range.first.0 <= header.last_node && header.first_node <= range.last.0
             };
             let within: Vec<NodeRange> = scope.iter().filter(overlaps).copied().collect();
             if !within.is_empty() {
-                view.add_segment(reader, deleted, &within);
+                view.add_segment(reader, live, &within);
             }
         }
         view.finish();
         view
     }
 
-    fn add_segment(&mut self, reader: &Arc<SegmentReader>, deleted: &RoaringBitmap, scope: &[NodeRange]) {
-        let live = Live::of(reader, deleted);
-        let inner_lives = |at: u32| live.as_ref().is_none_or(|live| lives(&live.inner, at));
-        let leaf_lives = |at: u32| live.as_ref().is_none_or(|live| lives(&live.leaves, at));
+    fn add_segment(&mut self, reader: &Arc<SegmentReader>, live: Option<&Live>, scope: &[NodeRange]) {
+        let inner_lives = |at: u32| live.is_none_or(|live| live.has_inner(at));
+        let leaf_lives = |at: u32| live.is_none_or(|live| live.has_leaf(at));
         let mut visible: Vec<u32> = Vec::new();
         let mut leaves: Vec<u32> = Vec::new();
         for range in scope {
@@ -344,10 +341,6 @@ fn ancestors(reader: &SegmentReader, node: u32) -> Vec<u32> {
     }
     out.reverse();
     out
-}
-
-fn lives(live: &[bool], at: u32) -> bool {
-    live.get(at as usize).copied().unwrap_or(false)
 }
 
 fn ordinals(first: usize, end: usize) -> Range<u32> {

@@ -22,7 +22,8 @@ impl Document {
                 None => 0,
             };
             let text = self.text.get(node.span.as_range()).unwrap_or_default();
-            let tokens = if node.kind.is_leaf() { counter.count(text) } else { 0 };
+            let is_leaf = node.kind.is_leaf();
+            let tokens = if is_leaf { self.counted.tokens(node.span, text, counter) } else { 0 };
             columns.parent.push(parent);
             columns.last.push(index);
             columns.level.push(level);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::counted::Counted;
 use crate::error::{Error, Result};
 use crate::ids::Span;
 
@@ -118,6 +119,8 @@ pub struct Document {
     pub text: String,
     /// The tree in pre-order. Never empty: index 0 is the root.
     pub nodes: Vec<Node>,
+    /// Tokens of leaves, as far as an importer counted them.
+    pub(crate) counted: Counted,
 }
 
 impl Document {
@@ -145,6 +148,7 @@ impl Document {
             attributes: BTreeMap::new(),
             text: String::new(),
             nodes: vec![root],
+            counted: Counted::default(),
         }
     }
 

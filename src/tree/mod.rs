@@ -6,11 +6,13 @@
 //! * [`expansion`]: scores that travel along a tree.
 
 mod columns;
+mod counted;
 mod document;
 pub mod expansion;
 mod outline;
 mod reader;
 
+pub(crate) use counted::Counted;
 pub use document::{Document, Node, NodeKind};
 pub use outline::Outline;
 pub use reader::{Claims, NodeView, Tree};

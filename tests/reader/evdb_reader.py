@@ -6,12 +6,15 @@ asks for, and writes the canonical dump (appendix D) to standard output.
 
     evdb dump --raw FILE | python3 evdb_reader.py [--term TERM]
 
-With --term it writes the live nodes whose own text has that term, as `node frequency` lines, instead of the dump.
+With --term it writes the live nodes whose own text has that term, as `node position...` lines, instead of the dump.
 Not read: the container itself (section 5), and how text becomes terms (7.9).
 """
 
+import bisect
 import hashlib
+import itertools
 import json
+import math
 import struct
 import sys
 import zlib
@@ -32,7 +35,17 @@ TABLES = [
     ("spaces", b"VSPC", False),
     ("vectors", b"VBLK", False),
     ("contexts", b"VCTX", True),
+    ("graph_names", b"GNAM", False),
+    ("entities", b"ENTY", False),
+    ("entity_keys", b"EKEY", True),
+    ("hyperedges", b"HEDG", False),
+    ("hyperedge_keys", b"HKEY", True),
+    ("graph_documents", b"GDOC", False),
+    ("graph_parts", b"GPRT", True),
 ]
+
+# Versions of records other than 1.
+VERSIONS = {b"TXTS": 2, b"TXTP": 2}
 
 KINDS = {1: "document", 2: "section", 3: "text", 4: "table", 5: "image", 6: "example"}
 INNER = (1, 2)
@@ -75,7 +88,7 @@ def open_frame(table, tag, key, value):
     need(found == crc, "R-3.6.3", f"{where}: checksum {found:08x}, not {crc:08x}")
     need(value[:4] == tag, "R-3.6.3", f"{where} has tag {value[:4]}")
     version = struct.unpack_from("<H", value, 4)[0]
-    need(version == 1, "R-3.6.3", f"{where} has record version {version}")
+    need(version == VERSIONS.get(tag, 1), "R-3.6.3", f"{where} has record version {version}")
     padding = value[16 + length:]
     need(padding in (b"", b"\0"), "R-3.6.2", f"{where} ends with {padding.hex()}")
     need(len(value) & (len(value) - 1), "R-3.6.2", f"{where} has {len(value)} bytes")
@@ -115,6 +128,9 @@ class Record:
 
     def option(self):
         return self.string() if self.bool() else None
+
+    def f32(self):
+        return struct.unpack("<f", self.take(4))[0]
 
     def sequence(self, item):
         count = self.varint()
@@ -420,50 +436,163 @@ def unpack_bits(data, bits):
     return [lanes[i % 4] >> (i // 4) * bits & (1 << bits) - 1 for i in range(128)]
 
 
-def read_postings(data, count, bound):
-    """Pairs of ordinal and frequency."""
+class Bytes:
+    """A reader of bytes that ends a walk with the requirement it breaks."""
+
+    def __init__(self, data, requirement, at=0):
+        self.data, self.requirement, self.at = data, requirement, at
+
+    def take(self, size):
+        need(self.at + size <= len(self.data), self.requirement, "bytes are cut short")
+        self.at += size
+        return self.data[self.at - size:self.at]
+
+    def varint(self):
+        value = 0
+        for shift in range(0, 35, 7):
+            byte = self.take(1)[0]
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+        raise Damage(f"{self.requirement}: a varint is too long")
+
+    def numbers(self, code, count):
+        return list(struct.unpack(f"<{count}{code}", self.take(struct.calcsize(f"<{code}") * count)))
+
+
+def length_class(length):
+    if length < 64:
+        return length
+    e = length.bit_length() - 1
+    return min(255, 64 + 32 * (e - 6) + (length >> (e - 5)) % 32)
+
+
+class Leaves:
+    """What bounds are made from: for each leaf its full length, and their mean."""
+
+    def __init__(self, lens, mean):
+        self.lens, self.mean = lens, max(mean, 1e-9)
+
+    def check(self, kind, bounds, maxima, postings):
+        """R-7.5.6."""
+        need(bounds[0] == 0, "R-7.5.6", "the first bound is not 0")
+        for ordinal, freq in postings:
+            length = self.lens[ordinal]
+            bound = bounds[min(freq, 15)]
+            need(bound < 255 and bound <= length_class(length), "R-7.5.6", f"leaf {ordinal} is below its bound")
+            if kind > 2:
+                impact = math.ceil(255 * (freq / (freq + 1.2 * (1 - 0.75 + 0.75 * length / self.mean))))
+                need(maxima[ordinal >> 8] >= impact, "R-7.5.6", f"leaf {ordinal} is above its maximum")
+
+
+def read_postings(data, count, leaves=None, bound=0):
+    """The kind of a list, and its pairs of ordinal and frequency; `leaves` if it is a list of leaves."""
     if count == 0:
         need(data == b"", "R-7.5.1", "an empty list has bytes")
-        return []
-    need(data[:1] == (b"\1" if count < 128 else b"\2"), "R-7.5.1", "the kind of a list is wrong")
-    out, at, before = [], 1, -1
-    if count >= 128:
-        blocks = count // 128
-        need(len(data) >= 1 + 10 * blocks, "R-7.5.2", "a skip table is cut short")
-        start = at = 1 + 10 * blocks
-        for last, offset, bits, tf_bits in struct.iter_unpack("<IIBB", data[1:start]):
-            need(offset == at - start, "R-7.5.2", f"a block begins at {offset}")
-            need(bits <= 32 and tf_bits <= 32 and at + 16 * (bits + tf_bits) <= len(data), "R-7.5.2", "a block is cut")
-            deltas = unpack_bits(data[at:at + 16 * bits], bits)
-            at += 16 * bits
-            freqs = unpack_bits(data[at:at + 16 * tf_bits], tf_bits)
-            at += 16 * tf_bits
+        return 1, []
+    n = len(leaves.lens) if leaves else bound
+    need(count <= n, "R-7.5.1", "more postings than nodes")
+    kind = (1 if count < 128 else 2 if not leaves or 32 * count < n else 3 if 4 * count < n else 4)
+    need(data[:1] == bytes([kind]), "R-7.5.1", "the kind of a list is wrong")
+    read = Bytes(data, "R-7.5.1", 1)
+    bounds = read.take(16) if kind > 1 else None
+    maxima = None
+    if kind < 3:
+        out = read_pairs(read, count, kind)
+    else:
+        maxima, out = read_buckets(read, count, kind, n)
+    need(read.at == len(data), "R-7.5.1", "bytes follow a list")
+    ordinals = [ordinal for ordinal, _ in out]
+    need(all(a < b for a, b in zip(ordinals, ordinals[1:])) and ordinals[-1] < n and len(out) == count, "R-7.5.1",
+         "ordinals do not ascend to below their bound")
+    if bounds and leaves:
+        leaves.check(kind, bounds, maxima, out)
+    elif bounds:
+        need(bounds == b"\0" + b"\xff" * 15, "R-7.5.6", "a list of inner nodes has bounds")
+    return kind, out
+
+
+def read_pairs(read, count, kind):
+    out, before = [], -1
+    if kind == 2:
+        skips = [struct.unpack("<IIBB", read.take(10)) for _ in range(count // 128)]
+        start = read.at
+        for last, offset, bits, tf_bits in skips:
+            need(offset == read.at - start, "R-7.5.2", f"a block begins at {offset}")
+            need(bits <= 32 and tf_bits <= 32, "R-7.5.2", "a width is over 32 bits")
+            deltas, freqs = (unpack_bits(read.take(16 * width), width) for width in (bits, tf_bits))
             ordinal = max(before, 0)
             for delta, freq in zip(deltas, freqs):
                 ordinal += delta
                 out.append((ordinal, freq + 1))
             before = ordinal
             need(ordinal == last, "R-7.5.2", f"a block ends at {ordinal}, not {last}")
-
-    def varint():
-        nonlocal at
-        value = 0
-        for shift in range(0, 35, 7):
-            need(at < len(data), "R-7.5.1", "a list is cut short")
-            at += 1
-            value |= (data[at - 1] & 127) << shift
-            if data[at - 1] < 128:
-                return value
-        raise Damage("R-7.5.1: a varint is too long")
-
-    for _ in range(count if count < 128 else count % 128):
-        pair = varint()
+    for _ in range(count if kind == 1 else count % 128):
+        pair = read.varint()
         before += 1 + pair // 2
-        out.append((before, varint() + 2 if pair % 2 else 1))
-    need(at == len(data), "R-7.5.1", "bytes follow a list")
-    ordinals = [ordinal for ordinal, _ in out]
-    need(all(a < b for a, b in zip(ordinals, ordinals[1:])) and ordinals[-1] < bound, "R-7.5.1",
-         "ordinals do not ascend to below their bound")
+        out.append((before, read.varint() + 2 if pair % 2 else 1))
+    return out
+
+
+def read_buckets(read, count, kind, n):
+    """The maxima and the postings of a list of kind 3 or 4."""
+    escapes, buckets = read.varint(), (n + 255) // 256
+    if kind == 3:
+        coarse = read.numbers("I", buckets // 16 + 1)
+        offsets = [coarse[at // 16] + fine for at, fine in enumerate(read.numbers("H", buckets + 1))]
+        need(offsets[0] == 0 and offsets[-1] == count and all(a <= b for a, b in zip(offsets, offsets[1:])), "R-7.5.5",
+             f"offsets are {offsets}")
+    maxima = read.take(buckets)
+    if kind == 3:
+        low = read.take(count)
+        ordinals = [bucket << 8 | byte for bucket in range(buckets)
+                    for byte in low[offsets[bucket]:offsets[bucket + 1]]]
+    else:
+        ordinals = range(n)
+    packed = read.take((len(ordinals) + 1) // 2)
+    need(len(ordinals) % 2 == 0 or packed[-1] < 16, "R-7.5.4", "a nibble follows the last")
+    freqs = [packed[at // 2] >> at % 2 * 4 & 15 for at in range(len(ordinals))]
+    need(kind == 4 or all(freqs), "R-7.5.5", "a frequency is 0")
+    flat = read.numbers("I", 2 * escapes)
+    told = list(zip(flat[::2], flat[1::2]))
+    need([ordinal for ordinal, _ in told] == [o for o, freq in zip(ordinals, freqs) if freq == 15]
+         and all(freq >= 15 for _, freq in told), "R-7.5.4", "escapes are not those of the nibbles")
+    more = dict(told)
+    return maxima, [(o, more[o] if freq == 15 else freq) for o, freq in zip(ordinals, freqs) if freq]
+
+
+# Section 7.10.
+
+
+def read_positions(data, kind, postings, n):
+    """For each posting its positions."""
+    if not postings:
+        need(data == b"", "R-7.10.1", "there are positions of no posting")
+        return []
+    if kind < 3:
+        groups = [postings[at:at + 128] for at in range(0, len(postings), 128)]
+    else:
+        groups = [[] for _ in range((n + 255) // 256)]
+        for posting in postings:
+            groups[posting[0] >> 8].append(posting)
+    read = Bytes(data, "R-7.10.1")
+    table = read.numbers("I", len(groups)) if len(groups) > 1 else [0]
+    start, out = read.at, []
+    for group, offset in zip(groups, table):
+        need(offset == read.at - start, "R-7.10.1", f"a group begins at {offset}")
+        if not group:
+            continue
+        width, total = read.take(1)[0], sum(freq for _, freq in group)
+        need(1 <= width <= 32, "R-7.10.1", f"a width of {width} bits")
+        bits = int.from_bytes(read.take((total * width + 7) // 8), "little")
+        need(bits >> total * width == 0, "R-7.10.1", "bits follow the last number")
+        at = 0
+        for _, freq in group:
+            numbers = [bits >> (at + i) * width & (1 << width) - 1 for i in range(freq)]
+            out.append(list(itertools.accumulate(numbers)))
+            at += freq
+    need(read.at == len(data), "R-7.10.1", "bytes follow the positions")
+    need(all(found[-1] < 1 << 32 for found in out), "R-7.10.1", "a position is over 32 bits")
     return out
 
 
@@ -473,21 +602,20 @@ class Segment:
         self.header = h = header.fields(
             first_node=VARINT, last_node=VARINT, leaf_count=VARINT, inner_count=VARINT, section_count=VARINT,
             document_count=VARINT, own_terms=VARINT, full_terms=VARINT, list_count=VARINT, dictionary_bytes=VARINT,
-            postings_bytes=VARINT)
-        sizes = [h["dictionary_bytes"], 24 * h["list_count"], 10 * h["leaf_count"], 14 * h["inner_count"],
-                 h["postings_bytes"]]
-        parts = []
-        for part, size in enumerate(sizes, 1):
+            postings_bytes=VARINT, positions_bytes=VARINT)
+        sizes = {1: h["dictionary_bytes"], 3: 10 * h["leaf_count"], 4: 14 * h["inner_count"], 5: h["postings_bytes"],
+                 6: h["positions_bytes"]}
+        parts = {}
+        for part, size in sizes.items():
             chunks = []
             for index in range((size + PART_CHUNK - 1) // PART_CHUNK):
                 key = u32_key(number) + bytes([part]) + u32_key(index)
                 chunks.append(file.get("text_parts", key, "R-7.3.1"))
                 need(len(chunks[-1]) == min(PART_CHUNK, size - index * PART_CHUNK), "R-7.3.1", "a chunk is short")
-            parts.append(b"".join(chunks))
-        self.fst, self.postings = Fst(parts[0]), parts[4]
-        self.lists = list(struct.iter_unpack("<QIIII", parts[1]))
-        self.leaves = list(struct.iter_unpack("<IIBB", parts[2]))
-        self.inner = list(struct.iter_unpack("<IIIBB", parts[3]))
+            parts[part] = b"".join(chunks)
+        self.fst, self.postings, self.positions = Fst(parts[1]), parts[5], parts[6]
+        self.leaves = list(struct.iter_unpack("<IIBB", parts[3]))
+        self.inner = list(struct.iter_unpack("<IIIBB", parts[4]))
         self.check_nodes()
 
     def check_nodes(self):
@@ -497,6 +625,7 @@ class Segment:
         for records in (self.leaves, self.inner):
             need(all(a[0] < b[0] for a, b in zip(records, records[1:])), "R-7.6.1", "ids do not ascend")
         open_nodes, sections, roots, own, full = [], set(), 0, 0, 0
+        lens = []
         for node, own_len, last in nodes:
             while open_nodes and open_nodes[-1][1] < node:
                 open_nodes.pop()
@@ -505,6 +634,7 @@ class Segment:
                 need(open_nodes, "R-7.6.1", f"leaf {node} has no parent")
                 sections.add(open_nodes[-1][0])
                 own, full = own + own_len, full + own_len + above
+                lens.append(own_len + above)
             else:
                 need(node <= last and (not open_nodes or last <= open_nodes[-1][1]), "R-7.6.1", f"node {node} overlaps")
                 roots += not open_nodes
@@ -514,40 +644,258 @@ class Segment:
         told = tuple(h[name] for name in ("first_node", "last_node", "section_count", "document_count", "own_terms",
                                           "full_terms"))
         need(found == told, "R-7.2.1", f"the nodes give {found}, the header {told}")
+        self.columns = Leaves(lens, full / len(lens) if lens else 0.0)
 
-    def list_of(self, rank, is_term):
-        offset, body, heading, body_count, heading_count = self.lists[rank]
-        need(offset + body + heading <= len(self.postings), "R-7.4.2", "a list leaves its part")
-        first = self.postings[offset:offset + body]
-        second = self.postings[offset + body:offset + body + heading]
-        if is_term:
-            return (read_postings(first, body_count, len(self.leaves)),
-                    read_postings(second, heading_count, len(self.inner)))
-        nodes = read_roaring(first)
-        h = self.header
-        need(len(nodes) == body_count and second == b"" and heading_count == 0
-             and all(h["first_node"] <= node <= h["last_node"] for node in nodes), "R-7.4.2", "a set has other nodes")
-        return nodes
+    def entry(self, value, is_term):
+        """The set, or the postings with positions of leaves and of inner nodes; where its bytes begin and end."""
+        if value & 1:
+            ordinal, position = value >> 1 & (1 << 31) - 1, value >> 32
+            need(is_term and ordinal < len(self.leaves), "R-7.10.2", f"a lone posting of leaf {ordinal}")
+            return ([(ordinal, [position])], []), None
+        read = Bytes(self.postings, "R-7.4.3", value >> 1)
+        if not is_term:
+            count = read.varint()
+            nodes = read_roaring(read.take(read.varint()))
+            h = self.header
+            need(len(nodes) == count and all(h["first_node"] <= node <= h["last_node"] for node in nodes), "R-7.4.2",
+                 "a set has other nodes")
+            return nodes, (value >> 1, read.at, None, None)
+        body, heading, body_bytes, heading_bytes = (read.varint() for _ in range(4))
+        full = read.varint() if heading else body
+        offset, *sizes = (read.varint() for _ in range(3 if heading else 2))
+        lists = (read.take(body_bytes), read.take(heading_bytes))
+        at = Bytes(self.positions, "R-7.4.3", offset)
+        sizes = [at.take(size) for size in (*sizes, 0)[:2]]
+        kind, leaves = read_postings(lists[0], body, self.columns)
+        _, inner = read_postings(lists[1], heading, bound=len(self.inner))
+        with_positions = []
+        for postings, kind, data in ((leaves, kind, sizes[0]), (inner, 1, sizes[1])):
+            positions = read_positions(data, kind, postings, len(self.leaves))
+            with_positions.append([(ordinal, found) for (ordinal, _), found in zip(postings, positions)])
+        self.check_full(full, leaves, inner)
+        lone = len(leaves) == 1 and leaves[0][1] == 1 and not inner and leaves[0][0] < 1 << 31
+        need((leaves or inner) and not lone, "R-7.4.1", "an entry of no posting, or of a lone one")
+        return tuple(with_positions), (value >> 1, read.at, offset, at.at)
+
+    def check_full(self, full, leaves, inner):
+        """R-7.4.4."""
+        found = {ordinal for ordinal, _ in leaves}
+        for ordinal, _ in inner:
+            first, last = self.inner[ordinal][:2]
+            found.update(range(bisect.bisect_left(self.leaves, (first,)), bisect.bisect_left(self.leaves, (last + 1,))))
+        need(full == len(found), "R-7.4.4", f"full_count is {full}, the lists give {len(found)}")
 
     def check_lists(self):
         """Reads every list and holds them against the node records."""
         keys = list(self.fst.items())
-        need(len(keys) == self.fst.keys == self.header["list_count"], "R-7.4.1", "keys are not as many as lists")
-        need([value for _, value in keys] == list(range(len(keys))), "R-7.4.1", "a value is not the rank of its key")
+        need(len(keys) == self.fst.keys == self.header["list_count"], "R-7.4.1", "keys are not as many as told")
         leaf_terms, inner_terms = [0] * len(self.leaves), [0] * len(self.inner)
-        for key, rank in keys:
+        end, positions_end = 0, 0
+        for key, value in keys:
             need(key[:1] in (b"a", b"k", b"l", b"t"), "R-7.4.1", f"no key begins with {key[:1]}")
-            found = self.list_of(rank, key[:1] == b"t")
+            found, extent = self.entry(value, key[:1] == b"t")
+            if extent:
+                need(extent[0] == end and extent[2] in (None, positions_end), "R-7.4.3", f"{key} has its entry elsewhere")
+                end, positions_end = extent[1], positions_end if extent[3] is None else extent[3]
             if key[:1] == b"t":
                 for counts, postings in zip((leaf_terms, inner_terms), found):
-                    for ordinal, freq in postings:
-                        counts[ordinal] += freq
+                    for ordinal, positions in postings:
+                        counts[ordinal] += len(positions)
             elif key[:1] in (b"k", b"l"):
                 column = -2 if key[:1] == b"k" else -1
                 nodes = sorted(node[0] for node in self.leaves + self.inner if node[column] == key[1])
                 need(found == nodes, "R-7.4.2", f"the set {key} has other nodes than the records")
+        need((end, positions_end) == (len(self.postings), len(self.positions)), "R-7.4.3", "bytes follow the last entry")
         need(leaf_terms == [leaf[1] for leaf in self.leaves], "R-7.2.1", "frequencies do not sum to the terms of leaves")
         need(inner_terms == [node[2] for node in self.inner], "R-7.2.1", "frequencies do not sum to the terms of titles")
+
+
+# Section 14.
+
+
+def is_weight(weight):
+    return 0 <= weight < float("inf")
+
+
+class Graph:
+    """What documents support, from the records; the segments must say the same."""
+
+    def __init__(self, file):
+        self.file, rows = file, file.rows
+        self.alive = {node["id"]: number for number, (_, nodes, _) in file.documents.items() for node in nodes}
+        there = b"graph" in rows["meta"]
+        need(there == (b"graph" in rows["manifest"]) == bool(file.identity["write_features"] & 1), "R-14.1.1",
+             "counters, manifest and feature bit are not there together")
+        self.counters = {"next_entity": 1, "next_hyperedge": 1, "next_name": 1, "next_segment": 1}
+        segments = []
+        if there:
+            self.counters = Record(rows["meta"][b"graph"]).fields(
+                next_entity=VARINT, next_hyperedge=VARINT, next_name=VARINT, next_segment=VARINT)
+            names = ("segment", "first_node", "last_node", "hyperedges", "members", "supports", "entities", "mentions")
+            manifest = Record(rows["manifest"][b"graph"])
+            entry = lambda: {name: manifest.varint() for name in names}
+            segments = manifest.fields(segments=lambda record: record.sequence(entry))["segments"]
+        self.names = {self.id(key, "next_name"): Record(payload).fields(name=STRING)["name"]
+                      for key, payload in rows["graph_names"].items()}
+        need(len(self.names) == self.counters["next_name"] - 1, "R-14.1.1", "there is not a name for each id")
+        self.read_entities()
+        self.read_hyperedges()
+        self.read_documents()
+        self.check_segments(segments)
+
+    def id(self, key, counter):
+        need(len(key) == 4, "R-14.1.1", f"{key.hex()} is no id")
+        number = struct.unpack(">I", key)[0]
+        need(0 < number < self.counters[counter], "R-14.1.1", f"{number} is not below {counter}")
+        return number
+
+    def read_entities(self):
+        self.entities, keys = {}, {}
+        fact = lambda record: lambda: (record.string(), record.string(), record.varint())
+        for key, payload in self.file.rows["entities"].items():
+            entity = Record(payload).fields(
+                name=STRING, kind=STRING, facts=lambda record: record.sequence(fact(record)))
+            number = self.id(key, "next_entity")
+            self.entities[number] = entity
+            keys[entity["name"].encode() + b"\0" + entity["kind"].encode()] = number
+        found = {key: Record(payload).fields(id=VARINT)["id"] for key, payload in self.file.rows["entity_keys"].items()}
+        need(found == keys and len(keys) == len(self.entities), "R-14.3.1", "entity_keys differs")
+
+    def read_hyperedges(self):
+        self.hyperedges, keys = {}, {}
+        member = lambda record: lambda: (record.varint(), record.bool(), record.varint())
+        place = lambda record: tuple(record.varint() for _ in range(3)) if record.bool() else None
+        count = 0
+        for key, payload in self.file.rows["hyperedges"].items():
+            edge = Record(payload).fields(kind=VARINT, label=STRING, text=Record.option, place=place,
+                                          members=lambda record: record.sequence(member(record)))
+            number = self.id(key, "next_hyperedge")
+            need(edge["members"] and all(name in self.names for name in [edge["kind"], *(m[0] for m in edge["members"])]),
+                 "R-14.4.1", f"hyperedge {number} has no member, or a name that is not there")
+            self.hyperedges[number] = edge
+            if edge["place"] is None:
+                count += 1
+                keys[self.key_of(edge)] = number
+        found = {key: Record(payload).fields(id=VARINT)["id"] for key, payload in self.file.rows["hyperedge_keys"].items()}
+        need(found == keys and len(keys) == count, "R-14.4.2", "hyperedge_keys differs")
+
+    def key_of(self, edge):
+        parts = [self.names[edge["kind"]], edge["label"], ""]
+        for role, is_node, target in edge["members"]:
+            parts += [self.names[role], f"{'node' if is_node else 'entity'} {target}"]
+        encoded = [part.encode() for part in parts]
+        return hashlib.sha256(b"".join(struct.pack("<Q", len(part)) + part for part in encoded)).digest()[:16]
+
+    def read_documents(self):
+        self.mentions, self.supports = {}, {}
+        support = lambda record: lambda: (record.varint(), record.varint(), record.f32())
+        for key, payload in self.file.rows["graph_documents"].items():
+            need(len(key) == 8, "R-14.5.1", f"{key.hex()} is no document and part")
+            document = struct.unpack(">II", key)[0]
+            lists = Record(payload).fields(mentions=lambda record: record.sequence(support(record)),
+                                           supports=lambda record: record.sequence(support(record)))
+            for name, known in (("mentions", self.entities), ("supports", self.hyperedges)):
+                for thing, node, weight in lists[name]:
+                    need(self.alive.get(node) == document and thing in known and is_weight(weight), "R-14.5.1",
+                         f"document {document} cannot say that of node {node}")
+                    nodes = getattr(self, name).setdefault(thing, {})
+                    nodes[node] = max(weight, nodes.get(node, 0.0))
+        gone = lambda edge: any(is_node and target in self.file.deleted for _, is_node, target in edge["members"])
+        self.supports = {number: nodes for number, nodes in self.supports.items() if not gone(self.hyperedges[number])}
+
+    def check_segments(self, segments):
+        rows, used, mentions, supports, told = self.file.rows["graph_parts"], set(), {}, {}, set()
+        for entry in segments:
+            need(0 < entry["segment"] < self.counters["next_segment"], "R-14.1.1", "a segment is above the counters")
+
+            def part(number, count, kinds):
+                size = struct.calcsize("<" + kinds)
+                data = b""
+                for at in range((count * size + PART_CHUNK - 1) // PART_CHUNK):
+                    key = struct.pack(">IBI", entry["segment"], number, at)
+                    need(key in rows, "R-14.6.1", f"graph_parts[{key.hex()}] is missing")
+                    used.add(key)
+                    data += rows[key]
+                need(len(data) == count * size, "R-14.6.1", f"part {number} has {len(data)} bytes")
+                return list(struct.iter_unpack("<" + kinds, data)) if count else []
+
+            edges, members = part(1, entry["hyperedges"], "IIII"), part(2, entry["members"], "II")
+            links, known = part(3, entry["supports"], "If"), part(4, entry["entities"], "II")
+            named = part(5, entry["mentions"], "If")
+            nodes = [node for node, _ in links + named]
+            need((min(nodes, default=0), max(nodes, default=0)) == (entry["first_node"], entry["last_node"]), "R-14.6.2",
+                 "the range of nodes is another")
+            before = (0, 0, 0)
+            for number, kind, member_end, support_end in edges:
+                own, held = members[before[1]:member_end], links[before[2]:support_end]
+                self.check_links(number, before[0], held)
+                need(own and len(members) >= member_end and len(links) >= support_end, "R-14.6.2", "an end is beyond")
+                edge = self.hyperedges.get(number)
+                need(edge is not None and kind == edge["kind"]
+                     and [(target, role) for target, role in own]
+                     == [(target, 2 * role + is_node) for role, is_node, target in edge["members"]], "R-14.6.3",
+                     f"hyperedge {number} is another in the segment")
+                told.update(target for target, role in own if role % 2 == 0)
+                self.take(supports, number, held)
+                before = (number, member_end, support_end)
+            need(before[1:] == (len(members), len(links)), "R-14.6.2", "rows follow the last hyperedge")
+            last = (0, 0)
+            for number, end in known:
+                self.check_links(number, last[0], named[last[1]:end])
+                need(len(named) >= end, "R-14.6.2", "an end is beyond")
+                self.take(mentions, number, named[last[1]:end])
+                last = (number, end)
+            need(last[1] == len(named), "R-14.6.2", "rows follow the last entity")
+        need(used == set(rows), "R-14.6.1", "graph_parts has rows of no segment")
+        dead = lambda number: any(n and target in self.file.deleted for _, n, target in self.hyperedges[number]["members"])
+        supports = {number: nodes for number, nodes in supports.items() if not dead(number)}
+        need(mentions == self.mentions and supports == self.supports, "R-14.6.3", "segments and documents differ")
+        live = {target for number in supports for _, is_node, target in self.hyperedges[number]["members"] if not is_node}
+        need(live <= set(mentions), "R-14.6.3", "a member is mentioned by nothing")
+
+    @staticmethod
+    def check_links(number, before, links):
+        nodes = [node for node, _ in links]
+        need(number > before and nodes and nodes[0] > 0 and all(a < b for a, b in zip(nodes, nodes[1:]))
+             and all(is_weight(weight) for _, weight in links), "R-14.6.2", f"rows of {number} are not in order")
+
+    def take(self, into, number, links):
+        for node, weight in links:
+            if node not in self.file.deleted:
+                nodes = into.setdefault(number, {})
+                nodes[node] = max(weight, nodes.get(node, 0.0))
+
+    def text_of(self, edge):
+        if edge["place"] is None:
+            return edge["text"]
+        node, start, end = edge["place"]
+        need(node in self.alive, "R-14.4.1", f"there is no node {node}")
+        text = self.file.documents[self.alive[node]][2].encode()
+        need(start <= end <= len(text), "R-14.4.1", f"{start}..{end} leaves the text")
+        try:
+            return text[start:end].decode()
+        except UnicodeDecodeError:
+            raise Damage(f"R-14.4.1: {start}..{end} cuts a character") from None
+
+    def dump(self, line):
+        def links(nodes):
+            return [[node, struct.unpack("<I", struct.pack("<f", nodes[node]))[0]] for node in sorted(nodes)]
+
+        for number in sorted(self.mentions):
+            entity, attributes = self.entities[number], {}
+            for key, value, root in entity["facts"]:
+                if root not in self.file.deleted:
+                    attributes.setdefault(key, set()).add(value)
+            aliases = sorted(attributes.pop("", ()), key=str.encode)
+            line(type="entity", id=number, name=entity["name"], kind=entity["kind"], aliases=aliases,
+                 attributes={key: sorted(values, key=str.encode) for key, values in attributes.items()},
+                 mentions=links(self.mentions[number]))
+        for number in sorted(self.supports):
+            edge = self.hyperedges[number]
+            line(type="hyperedge", id=number, kind=self.names[edge["kind"]], label=edge["label"], text=self.text_of(edge),
+                 members=[{"node" if is_node else "entity": target, "role": self.names[role]}
+                          for role, is_node, target in edge["members"]],
+                 supports=links(self.supports[number]))
 
 
 class File:
@@ -563,6 +911,7 @@ class File:
         self.read_documents()
         self.check_totals()
         self.read_index()
+        self.graph = Graph(self)
         self.read_spaces()
 
     def get(self, table, key, requirement):
@@ -681,6 +1030,9 @@ class File:
                 name=STRING, fingerprint=STRING, dimension=VARINT, element=U8, metric=U8, rows=VARINT, live=VARINT,
                 generation=VARINT, last_nodes=lambda record: record.sequence(record.varint))
             ends = space["last_nodes"]
+            counter = {"entities": "next_entity", "hyperedges": "next_hyperedge"}.get(space["name"].rpartition("#")[2])
+            objects = counter if "#" in space["name"] else None
+            need(objects or "#" not in space["name"], "R-8.1.1", f"the name of space {number}")
             need(1 <= space["dimension"] <= 65_515 and space["element"] == 1 and space["metric"] in (1, 2, 3)
                  and space["live"] <= space["rows"] and all(a < b for a, b in zip(ends, ends[1:])), "R-8.1.1",
                  f"the record of space {number}")
@@ -689,9 +1041,10 @@ class File:
             for block, last in enumerate(ends):
                 nodes = self.read_block(number, block, space, block + 1 < len(ends))
                 need(nodes[0] > before and nodes[-1] == last, "R-8.1.2", f"block {block} of space {number}")
-                need(all(node in live or node in self.deleted for node in nodes), "R-9.4", "a row is of no node")
+                known = lambda node: node < self.graph.counters[objects] if objects else node in live or node in self.deleted
+                need(all(known(node) for node in nodes), "R-9.4", "a row is of nothing")
                 rows, before, blocks = rows + len(nodes), last, blocks + 1
-                living += sum(node in live for node in nodes)
+                living += sum(objects is not None or node in live for node in nodes)
             need((rows, living) == (space["rows"], space["live"]), "R-8.1.2", f"space {number} has {rows}, {living} rows")
         need(blocks == len(self.rows["vectors"]), "R-9.5", "blocks are of no space")
         for key, payload in self.rows["contexts"].items():
@@ -740,16 +1093,17 @@ class File:
                  content_hash=record["content_hash"].hex(), text=text,
                  nodes=[{**node, "kind": KINDS[node["kind"]]} for node in nodes],
                  **{name: record[name] for name in ("key", "title", "source", "language", "tokens")})
+        self.graph.dump(line)
 
     def nodes_with(self, term):
-        """Live nodes whose own text has the term, with its frequency, ascending."""
+        """Live nodes whose own text has the term, with its positions there, ascending."""
         out = []
         for segment in self.segments:
-            rank = segment.fst.get(b"t" + term.encode())
-            if rank is not None:
-                for postings, records in zip(segment.list_of(rank, True), (segment.leaves, segment.inner)):
-                    out += [(records[ordinal][0], freq) for ordinal, freq in postings]
-        return sorted((node, freq) for node, freq in out if node not in self.deleted)
+            value = segment.fst.get(b"t" + term.encode())
+            if value is not None:
+                for postings, records in zip(segment.entry(value, True)[0], (segment.leaves, segment.inner)):
+                    out += [(records[ordinal][0], positions) for ordinal, positions in postings]
+        return sorted((node, positions) for node, positions in out if node not in self.deleted)
 
 
 def main(arguments):
@@ -770,8 +1124,8 @@ def main(arguments):
     if term is None:
         file.dump(sys.stdout.buffer)
     else:
-        for node, freq in file.nodes_with(term):
-            print(node, freq)
+        for node, positions in file.nodes_with(term):
+            print(node, *positions)
     return 0
 
 

@@ -173,7 +173,7 @@ pub const QUESTIONS: [&str; 3] = ["river treaty", "granite quarry near the volca
 /// The leaves found for `question` by words, with the bits of their scores.
 pub fn text_search(db: &Database, question: &str) -> Result<String> {
     let read = db.begin_read()?;
-    let terms = read.analyzer().distinct_terms(question);
+    let terms = read.analyzers().distinct_terms(question);
     let mut out = String::new();
     for hit in read.text_index().search(&terms, None, 50)? {
         write!(out, "{}:{:08x} ", hit.node, hit.score.to_bits()).expect("a string");

@@ -50,6 +50,28 @@ fn a_file_from_a_newer_version_is_refused_by_what_it_needs() {
     assert!(kind == ErrorKind::InvalidInput && message.contains("sealed"), "{message}");
 }
 
+/// A text index from before positions is whole, but cannot be read: the message says what to do.
+#[test]
+fn a_file_with_a_text_index_of_the_first_version_is_refused_with_advice() {
+    for table in ["text_segments", "text_parts"] {
+        let sample = sample();
+        let copy = sample.path.with_extension("copy");
+        std::fs::copy(&sample.path, &copy).expect("ours");
+        for (key, mut value) in rows(&copy, table) {
+            assert_eq!(value[4..6], [2, 0], "{table}");
+            value[4] = 1;
+            set_row(&copy, table, &key, Some(&refit(table, &key, value)));
+        }
+
+        let db = builder().open_read_only(&copy).expect("the rest is as ever");
+        let error = db.begin_read().map(drop).expect_err("an older index");
+
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        let message = error.to_string();
+        assert!(message.contains(table) && message.contains("build the file anew"), "{message}");
+    }
+}
+
 /// spec: R-4.3.1 (a table that this version does not know is kept)
 #[test]
 fn an_unknown_table_is_kept() {

@@ -64,6 +64,10 @@ pub enum Command {
     Ask(AskArgs),
     /// List the documents, or show the tree of one
     Outline(OutlineArgs),
+    /// Show what is around an entity: as text, or as a drawing for DOT or Mermaid
+    Graph(GraphArgs),
+    /// Read statements of any extractor, or the wiki links of the documents, into the graph
+    ImportGraph(ImportGraphArgs),
     /// What a file is: format, settings, spaces, counts
     Info(FileArgs),
     /// Counts, and a ledger of what takes the space
@@ -202,17 +206,24 @@ pub struct AnalyzerArgs {
     /// Keep words as they are, without stemming
     #[arg(long, help_heading = "Settings of the file")]
     pub no_stem: bool,
-    /// Index frequent words such as "the" too
+    /// Index frequent words such as "the" too; languages with a list of them: da de en es fi fr hu it nl no
+    /// pt ru sv
     #[arg(long, help_heading = "Settings of the file")]
     pub no_stop: bool,
     /// Tell letters with accents from those without
-    #[arg(long, help_heading = "Settings of the file")]
+    #[arg(long, visible_alias = "keep-accents", help_heading = "Settings of the file")]
     pub no_fold: bool,
     /// Index Chinese, Japanese, Thai in whole runs instead of pairs of characters
     #[arg(long, help_heading = "Settings of the file")]
     pub no_bigrams: bool,
+    /// Index the words of Chinese besides its pairs of characters: zh (if evdb was built with it)
+    #[arg(long, value_name = "NAME", conflicts_with = "no_bigrams", help_heading = "Settings of the file")]
+    pub segmenter: Option<String>,
+    /// What is different for the titles of documents and sections, such as no-stem,language=en
+    #[arg(long, value_name = "CHANGES", value_delimiter = ',', help_heading = "Settings of the file")]
+    pub titles: Vec<String>,
     /// Only lower case, nothing else: for comparisons
-    #[arg(long, conflicts_with_all = ["language", "no_stem", "no_stop", "no_fold", "no_bigrams"], help_heading = "Settings of the file")]
+    #[arg(long, conflicts_with_all = ["language", "no_stem", "no_stop", "no_fold", "no_bigrams", "segmenter", "titles"], help_heading = "Settings of the file")]
     pub plain: bool,
 }
 
@@ -418,6 +429,76 @@ pub struct OutlineArgs {
     /// Print the leaves with their texts; with --json also what an embedder should see
     #[arg(long)]
     pub leaves: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+An entity is found by its name, else by an alias or in another case. Hyperedges are followed the heaviest first; the
+bounds hold before anything is followed.
+
+Examples:
+  evdb graph notes.evdb Reactor
+  evdb graph notes.evdb Mongolia --hops 2 --kind relation --total 40
+  evdb graph notes.evdb Mongolia --dot | dot -Tsvg > mongolia.svg")]
+pub struct GraphArgs {
+    /// The .evdb file
+    pub file: PathBuf,
+    /// Name of the entity
+    pub entity: String,
+    /// Only an entity of this kind, where several have the name
+    #[arg(long, value_name = "KIND")]
+    pub entity_kind: Option<String>,
+    /// Print a drawing for Graphviz
+    #[arg(long, conflicts_with_all = ["mermaid", "json"])]
+    pub dot: bool,
+    /// Print a drawing for Mermaid
+    #[arg(long, conflicts_with = "json")]
+    pub mermaid: bool,
+
+    /// Most hyperedges between the entity and what is shown
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Bounds")]
+    pub hops: u8,
+    /// Follow only hyperedges of this kind (repeat for more, those named first followed first)
+    #[arg(long, value_name = "KIND", help_heading = "Bounds")]
+    pub kind: Vec<String>,
+    /// Most hyperedges followed from one entity
+    #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Bounds")]
+    pub per_anchor: u32,
+    /// Most entities and nodes reached
+    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Bounds")]
+    pub total: u32,
+    /// Most hyperedges and members looked at
+    #[arg(long, value_name = "N", default_value_t = 100_000, help_heading = "Bounds")]
+    pub visits: u32,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+A line is a triple, an n-ary relation or an entity:
+  {\"subject\": \"Ulaanbaatar\", \"relation\": \"capital of\", \"object\": \"Mongolia\", \"doc\": \"atlas\", \"leaf\": \"a1\"}
+  [\"Ulaanbaatar\", \"capital of\", \"Mongolia\"]
+  {\"members\": [{\"entity\": \"Mongolia\", \"role\": \"seller\"}, \"China\"], \"kind\": \"trade\", \"weight\": 2}
+  {\"entity\": \"Mongolia\", \"kind\": \"country\", \"aliases\": [\"Mongol Uls\"], \"attributes\": {\"area\": \"1,566,000\"}}
+
+\"doc\" is the key of the document that says so, \"leaf\" the id of a passage there. A statement without a document, or
+of one that is not in the file, gets a leaf of its own in a document of statements. A bad line is left out with a
+warning. Reading the same again changes nothing.
+
+Examples:
+  evdb import-graph atlas.evdb triples.jsonl
+  evdb import-graph notes.evdb --wiki-links")]
+pub struct ImportGraphArgs {
+    /// The .evdb file
+    pub file: PathBuf,
+    /// Statements, one JSON a line, perhaps gzipped
+    #[arg(value_name = "GRAPH.jsonl")]
+    pub graph: Vec<PathBuf>,
+    /// Read the links [[Target|label]] of the documents in the file
+    #[arg(long)]
+    pub wiki_links: bool,
+    /// Key of the document of statements without one [default: the name of the JSONL file]
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
 }
 
 #[derive(Args)]

@@ -9,7 +9,7 @@ use std::time::Instant;
 use evdb::ingest::extract::NameRules;
 use evdb::ingest::{GivenVectors, Loader, Options, Progress, RowOrder, SpaceEmbedder};
 use evdb::providers::{Npy, StaticEmbedder};
-use evdb::text::AnalyzerConfig;
+use evdb::text::{AnalyzerConfig, TextConfig};
 use evdb::{Database, ErrorKind};
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -26,7 +26,7 @@ use crate::vectors::STATIC_SPACE;
 const SHOWN_WARNINGS: usize = 10;
 /// Batches that a load is cut into at least, so that its progress shows.
 const LEAST_BATCHES: u64 = 20;
-/// Text of one batch: small enough to show progress, large enough to be worth a commit.
+/// Text of one batch: small enough to show progress, large enough to keep all threads at work.
 const BATCH_BYTES: std::ops::RangeInclusive<usize> = (1 << 20)..=(16 << 20);
 
 pub fn build(args: &BuildArgs, common: &Common, output: &mut Output) -> Result<Exit, Failure> {
@@ -266,23 +266,50 @@ fn embedder(
     Ok(embed.then(model))
 }
 
-fn analyzer(args: &AnalyzerArgs) -> Result<Option<AnalyzerConfig>, Failure> {
+fn analyzer(args: &AnalyzerArgs) -> Result<Option<TextConfig>, Failure> {
     if args.plain {
-        return Ok(Some(AnalyzerConfig::plain()));
+        return Ok(Some(AnalyzerConfig::plain().into()));
     }
     let switches = [args.no_stem, args.no_stop, args.no_fold, args.no_bigrams];
-    if args.language.is_none() && switches == [false; 4] {
+    let named = args.language.is_some() || args.segmenter.is_some() || !args.titles.is_empty();
+    if !named && switches == [false; 4] {
         return Ok(None);
     }
-    let config = AnalyzerConfig::default()
+    let mut body = AnalyzerConfig::default()
         .stemming(!args.no_stem)
         .stop_words(!args.no_stop)
         .fold_accents(!args.no_fold)
         .unspaced_bigrams(!args.no_bigrams);
-    Ok(Some(match &args.language {
-        Some(tag) => config.language(tag)?,
-        None => config,
-    }))
+    if let Some(tag) = &args.language {
+        body = body.language(tag)?;
+    }
+    if let Some(tag) = &args.segmenter {
+        body = body.segmenter(tag)?;
+    }
+    let title = args.titles.iter().try_fold(body, |title, change| title_change(title, change))?;
+    Ok(Some(TextConfig { body, title }))
+}
+
+/// `config` with what `--titles` says of it.
+fn title_change(config: AnalyzerConfig, change: &str) -> Result<AnalyzerConfig, Failure> {
+    if let Some(tag) = change.strip_prefix("language=") {
+        return Ok(config.language(tag)?);
+    }
+    if let Some(tag) = change.strip_prefix("segmenter=") {
+        return Ok(config.segmenter(tag)?);
+    }
+    let (name, on) = change.strip_prefix("no-").map_or((change, true), |name| (name, false));
+    match name {
+        "stem" => Ok(config.stemming(on)),
+        "stop" => Ok(config.stop_words(on)),
+        "fold" => Ok(config.fold_accents(on)),
+        "bigrams" => Ok(config.unspaced_bigrams(on)),
+        _ => Err(Failure::usage(
+            format!("--titles does not know {change:?}"),
+            "it takes stem, stop, fold, bigrams, each also with no- before it, language=TAG and \
+             segmenter=NAME, with commas between",
+        )),
+    }
 }
 
 /// Prints what was done.

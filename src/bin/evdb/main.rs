@@ -7,6 +7,7 @@ mod build;
 mod demo;
 mod dump;
 mod failure;
+mod graph;
 mod open;
 mod outline;
 mod output;
@@ -49,6 +50,8 @@ fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Search(args) => search::run(args, common, output),
         Command::Ask(args) => ask::run(args, common, output),
         Command::Outline(args) => outline::run(args, common, output),
+        Command::Graph(args) => graph::run(args, common, output),
+        Command::ImportGraph(args) => graph::import(args, common, output),
         Command::Info(args) => stats::info(args, common, output),
         Command::Stats(args) => stats::stats(args, common, output),
         Command::Verify(args) => verify::run(args, common, output),

@@ -86,6 +86,17 @@ fn summary(stats: &Stats, args: &FileArgs, output: &mut Output) -> Result<(), Fa
     if stats.spaces.is_empty() {
         row(output, "spaces", "none")?;
     }
+    let graph = stats.graph;
+    if graph.entities > 0 {
+        let sizes = format!(
+            "{} entities, {} hyperedges, {} mentions, {} supports",
+            HumanCount(graph.entities as u64),
+            HumanCount(graph.hyperedges as u64),
+            HumanCount(graph.mentions as u64),
+            HumanCount(graph.supports as u64)
+        );
+        row(output, "graph", sizes)?;
+    }
     if let Some(bytes) = stats.file_bytes {
         row(output, "file", HumanBytes(bytes))?;
     }

@@ -14,6 +14,9 @@ const STOP: &[&str] = &[
     "who", "will", "with", "would", "you", "your",
 ];
 
+/// Longest of them.
+const MAX_STOP_BYTES: usize = 7;
+
 /// Longer words are passed over: no title wants them.
 const MAX_WORD_BYTES: usize = 64;
 
@@ -165,7 +168,8 @@ pub(super) fn words(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
         }
         lower.clear();
         lower.extend(word.chars().flat_map(char::to_lowercase));
-        if lower.chars().nth(1).is_some() && STOP.binary_search(&lower.as_str()).is_err() {
+        let may_be_stop = lower.len() <= MAX_STOP_BYTES;
+        if lower.chars().nth(1).is_some() && !(may_be_stop && STOP.binary_search(&lower.as_str()).is_ok()) {
             each(&lower, range);
         }
     };
@@ -208,6 +212,7 @@ mod tests {
     #[test]
     fn the_stop_words_are_sorted_for_the_search() {
         assert!(STOP.is_sorted());
+        assert!(STOP.iter().all(|word| word.len() <= MAX_STOP_BYTES));
     }
 
     #[test]

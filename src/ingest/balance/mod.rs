@@ -107,7 +107,8 @@ fn tokens(document: &Document, leaves: usize, counter: &dyn TokenCounter) -> Vec
         .skip(1)
         .enumerate()
         .map(|(at, leaf)| {
-            let tokens = (at % stride == 0).then(|| counter.count(text_of(document, leaf)))?;
+            let count = || document.counted.tokens(leaf.span, text_of(document, leaf), counter);
+            let tokens = (at % stride == 0).then(count)?;
             sample = (sample.0 + tokens, sample.1 + leaf.span.size_bytes());
             Some(tokens)
         })

@@ -56,7 +56,7 @@ pub(super) fn document(
             None => outline.passage(range, label),
         }
     }
-    let nodes = outline.finish();
+    let grown = outline.finish();
     let title = if same_title && !first.title.is_empty() { &first.title } else { key };
     let mut document = Document::new(key, clip(title, MAX_TITLE_BYTES));
     document.source = Some(source.to_owned()).filter(|source| !source.is_empty());
@@ -71,7 +71,7 @@ pub(super) fn document(
         document.attributes.insert("date".into(), date.to_owned());
     }
     document.text = text;
-    finish(&mut document, nodes, options, counter)?;
+    finish(&mut document, grown, options, counter)?;
     Ok(document)
 }
 

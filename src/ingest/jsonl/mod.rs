@@ -35,8 +35,12 @@ use crate::tree::Document;
 use super::detect::is_gzip;
 use super::options::Options;
 use super::options::Report;
+use super::parallel::in_parallel;
 
 use passage::Passage;
+
+/// Text of the documents that are made at once.
+const BATCH_BYTES: usize = 4 << 20;
 
 /// Longest line in bytes.
 const MAX_LINE_BYTES: usize = Document::MAX_TEXT_BYTES;
@@ -62,6 +66,18 @@ pub fn jsonl(
     counter: &dyn TokenCounter,
     each: &mut dyn FnMut(Document) -> Result<()>,
 ) -> Result<Report> {
+    jsonl_on(1, input, name, options, counter, each)
+}
+
+/// As [`jsonl`], on `threads` threads; what it gives does not depend on them.
+pub(super) fn jsonl_on(
+    threads: usize,
+    input: impl Read,
+    name: &str,
+    options: &Options,
+    counter: &dyn TokenCounter,
+    each: &mut dyn FnMut(Document) -> Result<()>,
+) -> Result<Report> {
     options.check()?;
     let mut input = BufReader::with_capacity(64 << 10, input);
     let head = input.fill_buf().map_err(|error| Error::io("read", name, error))?;
@@ -71,9 +87,22 @@ pub fn jsonl(
     } else {
         read(&mut input, name, options, &mut report)?
     };
-    for passages in documents {
-        each(assemble::document(&passages, name, options, counter)?)?;
-        report.documents += 1;
+    let mut documents = documents.into_iter().peekable();
+    while documents.peek().is_some() {
+        let mut bytes = 0;
+        let mut jobs: Vec<(Vec<Passage>, Option<Result<Document>>)> = Vec::new();
+        while let Some(passages) = documents.next_if(|_| bytes < BATCH_BYTES) {
+            bytes += passages.iter().map(|passage| passage.text.len()).sum::<usize>();
+            jobs.push((passages, None));
+        }
+        in_parallel(&mut jobs, threads, |(passages, document)| {
+            *document = Some(assemble::document(passages, name, options, counter));
+            Ok(())
+        })?;
+        for document in jobs.into_iter().filter_map(|(_, document)| document) {
+            each(document?)?;
+            report.documents += 1;
+        }
     }
     Ok(report)
 }

@@ -8,6 +8,7 @@ use super::support::Memory;
 use super::support::WORDS;
 use super::support::build;
 use super::support::forest;
+use super::support::merged;
 use crate::error::Result;
 use crate::format::text::SegmentHeader;
 use crate::ids::SegmentId;
@@ -16,12 +17,11 @@ use crate::text::Field;
 use crate::text::Scorer;
 use crate::text::SegmentReader;
 use crate::text::TextIndex;
-use crate::text::merge;
 
 /// Asks all there is to ask.
 fn use_it(header: &SegmentHeader, memory: Memory) -> Result<()> {
     let reader = Arc::new(SegmentReader::open(SegmentId(1), header, &memory)?);
-    let merged = merge(&[&reader], &memory, &[3].into()).map(drop);
+    let merged = merged(&[&reader], &memory, &[3].into()).map(drop);
     let index = TextIndex::new(vec![reader], Arc::new(RoaringBitmap::from([4])), Arc::new(memory))?;
     let view = index.everything();
     let words: Vec<&str> = WORDS.into_iter().chain(["many"]).collect();

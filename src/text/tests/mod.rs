@@ -2,6 +2,10 @@
 
 mod analysis;
 mod damage;
+mod fields;
 mod oracle;
+mod phrases;
+mod positions;
 mod scores;
 mod support;
+mod top_k;

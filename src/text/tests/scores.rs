@@ -15,7 +15,9 @@ use super::support::forest;
 use super::support::groups;
 use super::support::index;
 use super::support::live;
+use super::support::merged;
 use super::support::open;
+use super::support::placed;
 use super::support::steps;
 use crate::ids::NodeId;
 use crate::ids::NodeRange;
@@ -26,7 +28,6 @@ use crate::text::Scorer;
 use crate::text::SegmentReader;
 use crate::text::TextIndex;
 use crate::text::View;
-use crate::text::merge;
 
 /// All scores of all kinds, with their doc freqs, so that two indexes can be compared bit by bit.
 fn everything(view: &View, index: &TextIndex, question: &[&str]) -> (Vec<Vec<f32>>, Vec<Vec<u32>>) {
@@ -141,7 +142,7 @@ proptest! {
         let anew = build(&live(&nodes, &deleted));
         let readers: Vec<&SegmentReader> = readers.iter().map(|reader| &**reader).collect();
 
-        let merged = merge(&readers, &memory, &deleted).unwrap();
+        let merged = merged(&readers, &memory, &deleted).unwrap();
 
         prop_assert_eq!(&merged, &anew);
         let mut memory = Memory::default();
@@ -257,22 +258,22 @@ fn sets_terms_and_attributes_are_found_by_name() {
 fn nodes_out_of_order_or_place_are_refused_and_leave_the_builder_as_it_was() {
     let nodes = forest(&[(8, vec![3]), (7, vec![0]), (0, vec![1])]);
     let mut builder = crate::text::SegmentBuilder::new();
-    let none: [&str; 0] = [];
+    let none: [(&str, u32); 0] = [];
     let at = |at: usize| nodes[at].at;
 
-    assert!(builder.add_node(at(2), ["x"]).is_err());
-    builder.add_node(at(0), &nodes[0].terms).unwrap();
+    assert!(builder.add_node(at(2), placed(["x"])).is_err());
+    builder.add_node(at(0), placed(&nodes[0].terms)).unwrap();
     assert!(builder.add_node(at(0), none).is_err());
     assert!(builder.add_node(crate::text::NodeTerms { parent: NodeId(7), ..at(1) }, none).is_err());
     assert!(builder.add_node(crate::text::NodeTerms { last: NodeId(9), ..at(1) }, none).is_err());
-    builder.add_node(at(1), &nodes[1].terms).unwrap();
+    builder.add_node(at(1), placed(&nodes[1].terms)).unwrap();
     assert!(builder.add_node(crate::text::NodeTerms { last: NodeId(4), ..at(2) }, none).is_err());
-    builder.add_node(at(2), &nodes[2].terms).unwrap();
+    builder.add_node(at(2), placed(&nodes[2].terms)).unwrap();
     assert!(builder.add_set(NodeRange::new(NodeId(1), NodeId(1)), &"k".repeat(70_000)).is_err());
 
     let mut expected = crate::text::SegmentBuilder::new();
     for node in &nodes {
-        expected.add_node(node.at, &node.terms).unwrap();
+        expected.add_node(node.at, placed(&node.terms)).unwrap();
     }
     assert_eq!(builder.finish().unwrap(), expected.finish().unwrap());
 }
@@ -284,40 +285,45 @@ fn an_empty_index_answers_with_nothing() {
     assert_eq!(index.search(&["alpha"], None, 9).unwrap(), []);
     assert_eq!(everything(&index.everything(), &index, &["alpha"]).0, vec![Vec::<f32>::new(); 7]);
     assert!(crate::text::SegmentBuilder::new().finish().unwrap().header.is_empty());
-    assert!(merge(&[], &Memory::default(), &RoaringBitmap::new()).unwrap().header.is_empty());
+    assert!(merged(&[], &Memory::default(), &RoaringBitmap::new()).unwrap().header.is_empty());
 }
 
 #[test]
 fn lists_that_cross_chunks_come_back() {
-    // 60,000 leaves; "alpha" in each with a frequency of 1 or 2, so that its list is long; 60,000 rare terms
-    // make records and dictionary cross chunks too.
+    // 60,000 leaves; "alpha" in each with a frequency of 1 or 2, so that its list is long; 60,000 terms of two
+    // leaves each make entries and dictionary cross chunks too.
     let mut builder = crate::text::SegmentBuilder::new();
     let count = 60_000;
+    let rare = |node: u32| format!("rare{:08x}", (node / 2).wrapping_mul(2_654_435_761).reverse_bits());
     let root = forest(&[(8, vec![])])[0].at;
-    builder.add_node(crate::text::NodeTerms { last: NodeId(count + 1), ..root }, ["alpha"]).unwrap();
+    let root = crate::text::NodeTerms { last: NodeId(count + 1), ..root };
+    builder.add_node(root, placed(["alpha"])).unwrap();
     for node in 2..=count + 1 {
         let (node, parent) = (NodeId(node), NodeId(1));
         let at = crate::text::NodeTerms { node, parent, last: node, kind: 3, level: 1, is_leaf: true };
-        let rare = format!("rare{node}");
-        builder.add_node(at, ["alpha", &rare, if node.0 % 3 == 0 { "alpha" } else { "beta" }]).unwrap();
+        let third = if node.0 % 3 == 0 { "alpha" } else { "beta" };
+        builder.add_node(at, placed(["alpha", &rare(node.0), third, &rare(node.0 + 1_000_000)])).unwrap();
     }
     assert!(builder.memory_bytes() > 1 << 20);
     let parts = builder.finish().unwrap();
     assert!(parts.chunks.iter().all(|(_, _, bytes)| bytes.len() <= crate::format::text::CHUNK_BYTES));
-    assert!(parts.chunks.iter().any(|(part, index, _)| *part == 5 && *index > 0));
+    for crossing in [1, 5] {
+        assert!(parts.chunks.iter().any(|(part, index, _)| *part == crossing && *index > 0), "{crossing}");
+    }
     let mut memory = Memory::default();
     memory.put(1, &parts);
     let reader = SegmentReader::open(SegmentId(1), &parts.header, &memory).unwrap();
+    reader.check(&memory).unwrap();
     let index = TextIndex::new(vec![Arc::new(reader)], Arc::default(), Arc::new(memory)).unwrap();
 
     let view = index.view(&[NodeRange::new(NodeId(30_000), NodeId(30_005))]).unwrap();
-    let hits = index.hits(&view, &["alpha", "rare30003"]).unwrap();
+    let hits = index.hits(&view, &["alpha", &rare(30_002)]).unwrap();
 
     assert_eq!(hits[0].leaves, [0, 1, 2, 3, 4, 5]);
     assert_eq!(hits[0].term_freqs, [2, 1, 1, 2, 1, 1]);
-    assert_eq!(hits[1].leaves, [3]);
-    for node in (2..=count + 1).step_by(997) {
-        let found = index.search(&[format!("rare{node}")], None, 2).unwrap();
-        assert_eq!(found.iter().map(|found| found.node.0).collect::<Vec<_>>(), [node]);
+    assert_eq!(hits[1].leaves, [2, 3]);
+    for node in (2..=count + 1).step_by(1_994) {
+        let found = index.search(&[rare(node)], None, 3).unwrap();
+        assert_eq!(found.iter().map(|found| found.node.0).collect::<Vec<_>>(), [node, node + 1]);
     }
 }

@@ -17,6 +17,7 @@ use crate::text::SegmentBuilder;
 use crate::text::SegmentParts;
 use crate::text::SegmentReader;
 use crate::text::TextIndex;
+use crate::text::merge;
 
 pub const WORDS: [&str; 6] = ["alpha", "beta", "gamma", "delta", "eps", "zeta"];
 
@@ -85,13 +86,37 @@ impl PartSource for Memory {
         let found = self.0.get(&(segment.0, part, index)).cloned();
         found.ok_or_else(|| Error::not_found(format!("chunk {segment}, {part}, {index}")))
     }
+
+    fn list(
+        &self,
+        _: SegmentId,
+        _: u8,
+        _: u64,
+        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
+    ) -> Result<Arc<[u8]>> {
+        read(self)
+    }
+}
+
+/// `terms`, each at the position of its place.
+pub fn placed<T: AsRef<str>>(terms: impl IntoIterator<Item = T>) -> impl Iterator<Item = (T, u32)> {
+    terms.into_iter().zip(0..)
+}
+
+/// The live nodes of `readers` as one segment.
+pub fn merged(
+    readers: &[&SegmentReader],
+    source: &dyn PartSource,
+    deleted: &RoaringBitmap,
+) -> Result<SegmentParts> {
+    SegmentParts::collect(|sink| merge(readers, source, deleted, sink))
 }
 
 /// One segment of `nodes`.
 pub fn build(nodes: &[Node]) -> SegmentParts {
     let mut builder = SegmentBuilder::new();
     for node in nodes {
-        builder.add_node(node.at, &node.terms).unwrap();
+        builder.add_node(node.at, placed(&node.terms)).unwrap();
         if let Some(attribute) = node.attribute {
             builder.add_set(NodeRange::new(node.at.node, node.at.node), attribute).unwrap();
         }
