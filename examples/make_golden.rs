@@ -319,29 +319,20 @@ fn kinds(db: &Database) -> Result<()> {
     for leaf in 0_u32..4_290 {
         if leaf % 33 == 0 {
             section = u32::try_from(document.nodes.len()).unwrap_or(u32::MAX);
-            let title = "Of each".to_owned();
+            let title = "Of salt".to_owned();
             document.nodes.push(Node { title, ..Node::new(Some(0), NodeKind::Section) });
         }
         let start = u32::try_from(document.text.len()).unwrap_or(u32::MAX);
         let more = [
-            (leaf % 10 == 0, " tenth"),
-            (leaf % 33 == 0, " seldom"),
-            (
-                leaf % 500 == 40,
-                " tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth tenth",
-            ),
-            (
-                leaf == 3_880,
-                " often often often often often often often often often often often often often often",
-            ),
-            (
-                leaf % 900 == 7,
-                " each each each each each each each each each each each each each each each each",
-            ),
+            (leaf % 10 == 0, " tenth", 1),
+            (leaf % 33 == 0, " seldom", 1),
+            (leaf % 500 == 40, " tenth", 14),
+            (leaf == 3_880, " often", 14),
+            (leaf % 900 == 7, " salt", 16),
         ];
-        document.text.push_str("each");
-        for (_, words) in more.iter().filter(|(has, _)| *has) {
-            document.text.push_str(words);
+        document.text.push_str("salt");
+        for (_, word, times) in more.iter().filter(|(has, ..)| *has) {
+            document.text.push_str(&word.repeat(*times));
         }
         let span = Span::new(start, u32::try_from(document.text.len()).unwrap_or(u32::MAX));
         document.text.push('\n');

@@ -499,3 +499,88 @@ fn colours_and_remarks_are_for_those_who_want_them() {
     let help = evdb(&folder, &["--help"]).succeeds();
     assert!(help.out.contains("3  verify found damage"), "{}", help.out);
 }
+
+fn highlighted(hit: &Value) -> Vec<String> {
+    let snippet = hit["snippet"].as_str().expect("a snippet");
+    let spans = hit["highlights"].as_array().expect("a list").iter();
+    let at =
+        |span: &Value, end: usize| usize::try_from(span[end].as_u64().expect("a byte")).expect("a small one");
+    spans.map(|span| snippet[at(span, 0)..at(span, 1)].to_owned()).collect()
+}
+
+#[test]
+fn a_query_in_the_query_language_finds_and_marks_what_it_says() {
+    let folder = built();
+    let ask = |query: &str| {
+        evdb(&folder, &["search", "x.evdb", "-e", query, "--mode", "text", "--json"]).succeeds().json()
+    };
+
+    let found = ask("+capital -lisbon");
+    assert_eq!(found["hits"].as_array().map(Vec::len), Some(1));
+    assert_eq!(found["hits"][0]["snippet"], "The capital is Ulaanbaatar.");
+    assert_eq!(highlighted(&found["hits"][0]), ["capital"]);
+    assert_eq!(highlighted(&ask("\"capital is ulan\"* OR ulanbaatar~2")["hits"][0]), ["Ulaanbaatar"]);
+    assert_eq!(
+        highlighted(&ask("\u{5b98}\u{65b9}\u{8bed}\u{8a00}")["hits"][0]),
+        ["\u{5b98}\u{65b9}\u{8bed}\u{8a00}"]
+    );
+    assert_eq!(ask("title:mongolia AND body:countr*")["hits"][0]["document"], "asia/mongolia.md");
+}
+
+#[test]
+fn plain_words_may_have_any_character_and_a_query_says_where_it_is_wrong() {
+    let folder = built();
+
+    evdb(&folder, &["search", "x.evdb", "what's \"the capital\" (of: Mongolia* -- ^or~ {AND?"]).succeeds();
+    evdb(&folder, &["search", "x.evdb", "-e", "wo*rd"]).fails(2, &["byte 3", "behind a word", "plain words"]);
+    evdb(&folder, &["search", "x.evdb", "-e", "(a b"]).fails(2, &["byte 4", "expected `)`"]);
+}
+
+#[test]
+fn matches_are_counted_and_nothing_found_has_its_exit_code() {
+    let folder = built();
+
+    let count = evdb(&folder, &["search", "x.evdb", "-e", "capital", "--count"]).succeeds();
+    let none = evdb(&folder, &["search", "x.evdb", "-e", "capital AND geyser", "--count", "--json"]);
+
+    assert_eq!(count.out, "2\n");
+    assert_eq!((none.code, none.json()["count"].as_u64()), (4, Some(0)));
+}
+
+#[test]
+fn a_field_may_weigh_more_or_nothing() {
+    let folder = built();
+    let ask = |boost: &str| {
+        evdb(&folder, &["search", "x.evdb", "portugal", "--mode", "text", "--json", "--boost", boost])
+    };
+    let count = |run: Run| run.json()["hits"].as_array().map(Vec::len);
+
+    assert_eq!(count(ask("title=3")), Some(3));
+    assert_eq!(count(ask("title=0")), Some(1));
+    ask("author=1").fails(2, &["no field"]);
+    ask("body=-1").fails(2, &["from 0"]);
+}
+
+#[test]
+fn a_search_over_its_deadline_says_so() {
+    let folder = built();
+
+    let run = evdb(
+        &folder,
+        &["search", "x.evdb", "-e", "capital AND lisbon~", "--mode", "text", "--deadline", "0"],
+    );
+
+    run.fails(1, &["deadline"]);
+}
+
+#[test]
+fn words_of_the_query_are_painted_where_there_are_colours() {
+    let folder = built();
+    let ask = |colour| {
+        evdb(&folder, &["search", "x.evdb", "capitals", "--mode", "text", "--color", colour]).succeeds().out
+    };
+
+    assert!(ask("never").contains("The capital is Ulaanbaatar."));
+    let painted = ask("always");
+    assert!(!painted.contains("The capital is") && painted.contains("capital\u{1b}[0m is"), "{painted}");
+}

@@ -20,7 +20,7 @@ mod scalar;
 
 pub use dispatch::{Level, dot, dot_rows, l2_squared, l2_squared_rows, level, use_level};
 pub use fast::{dot_error_bound, dot_fast, dot_fast_rows};
-pub use postings::{BUCKET, Buckets, Candidate, VALUES, Values, narrow, take_sums};
+pub use postings::{BUCKET, Buckets, Candidate, VALUES, Values, narrow, rank_bits, take_sums};
 pub use scalar::LANES;
 
 /// Bytes of one element of a row in a file.

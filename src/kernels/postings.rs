@@ -77,6 +77,49 @@ impl Buckets<'_> {
 /// * `keep`: bits for the sums, 64 a word, lowest first; only sums with a bit are taken.
 /// * `out`: what is taken is put behind what it holds.
 pub fn take_sums(sums: &mut [u16], bars: &[u16], base: u32, keep: Option<&[u64]>, out: &mut Vec<Candidate>) {
+    match level() {
+        // SAFETY: `level` yields this level only where AVX-512F, AVX-512BW and BMI were detected.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { take_sums_avx512(sums, bars, base, keep, out) },
+        // SAFETY: `level` yields this level only where AVX2 was detected.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { take_sums_avx2(sums, bars, base, keep, out) },
+        _ => take_sums_with(sums, bars, base, keep, out, take_bucket_scalar),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt")]
+fn take_sums_avx512(
+    sums: &mut [u16],
+    bars: &[u16],
+    base: u32,
+    keep: Option<&[u64]>,
+    out: &mut Vec<Candidate>,
+) {
+    take_sums_with(sums, bars, base, keep, out, |sums, bar, base, keep, out| {
+        take_bucket_avx512(sums, bar, base, keep, out);
+    });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn take_sums_avx2(sums: &mut [u16], bars: &[u16], base: u32, keep: Option<&[u64]>, out: &mut Vec<Candidate>) {
+    take_sums_with(sums, bars, base, keep, out, |sums, bar, base, keep, out| {
+        take_bucket_avx2(sums, bar, base, keep, out);
+    });
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "must be compiled anew within each target_feature function")]
+fn take_sums_with(
+    sums: &mut [u16],
+    bars: &[u16],
+    base: u32,
+    keep: Option<&[u64]>,
+    out: &mut Vec<Candidate>,
+    take: impl Fn(&mut [u16; BUCKET], u16, u32, [u64; 4], &mut Vec<Candidate>),
+) {
     let (buckets, rest) = sums.as_chunks_mut::<BUCKET>();
     let mut at = base;
     for (index, (bucket, bar)) in buckets.iter_mut().zip(bars).enumerate() {
@@ -84,7 +127,7 @@ pub fn take_sums(sums: &mut [u16], bars: &[u16], base: u32, keep: Option<&[u64]>
             None => [u64::MAX; 4],
             Some(keep) => std::array::from_fn(|word| keep.get(4 * index + word).copied().unwrap_or(0)),
         };
-        take_bucket(bucket, *bar, at, words, out);
+        take(bucket, *bar, at, words, out);
         at += 256;
     }
     for bucket in buckets.iter_mut().skip(bars.len()) {
@@ -98,18 +141,6 @@ pub fn take_sums(sums: &mut [u16], bars: &[u16], base: u32, keep: Option<&[u64]>
             out.push(Candidate { ordinal: at + low_u32(index), bound: *sum });
         }
         *sum = 0;
-    }
-}
-
-fn take_bucket(sums: &mut [u16; BUCKET], bar: u16, base: u32, keep: [u64; 4], out: &mut Vec<Candidate>) {
-    match level() {
-        // SAFETY: `level` yields this level only where AVX-512F, AVX-512BW and BMI were detected.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { take_bucket_avx512(sums, bar, base, keep, out) },
-        // SAFETY: `level` yields this level only where AVX2 was detected.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { take_bucket_avx2(sums, bar, base, keep, out) },
-        _ => take_bucket_scalar(sums, bar, base, keep, out),
     }
 }
 
@@ -139,21 +170,21 @@ fn take_bucket_avx512(
 ) {
     use std::arch::x86_64::{_mm512_cmpge_epu16_mask, _mm512_loadu_si512, _mm512_set1_epi16};
     let bars = _mm512_set1_epi16(bar.cast_signed());
-    for (half, lanes) in sums.as_chunks::<32>().0.iter().enumerate() {
-        // SAFETY: the 32 sums are 64 bytes; the load needs no alignment.
-        let values = unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) };
-        let [low, high] = halves(keep[half / 2]);
-        let mut found = _mm512_cmpge_epu16_mask(values, bars) & if half % 2 == 0 { low } else { high };
+    for ((first, lanes), keep) in (base..).step_by(64).zip(sums.as_chunks_mut::<64>().0).zip(keep) {
+        // SAFETY: the 64 sums are 128 bytes; the loads need no alignment.
+        let (low, high) = unsafe {
+            (_mm512_loadu_si512(lanes.as_ptr().cast()), _mm512_loadu_si512(lanes[32..].as_ptr().cast()))
+        };
+        let reach = u64::from(_mm512_cmpge_epu16_mask(low, bars))
+            | u64::from(_mm512_cmpge_epu16_mask(high, bars)) << 32;
+        let mut found = reach & keep;
         while found != 0 {
             let lane = found.trailing_zeros();
-            out.push(Candidate {
-                ordinal: base + low_u32(half * 32) + lane,
-                bound: lanes[lane as usize & 31],
-            });
+            out.push(Candidate { ordinal: first + lane, bound: lanes[lane as usize & 63] });
             found &= found - 1;
         }
+        lanes.fill(0);
     }
-    sums.fill(0);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -179,6 +210,63 @@ fn take_bucket_avx2(sums: &mut [u16; BUCKET], bar: u16, base: u32, keep: [u64; 4
         }
     }
     sums.fill(0);
+}
+
+/// Moves the bits of a set to where its members are among those of a larger set.
+///
+/// * `bits`: words of the set, 64 members a word, lowest first.
+/// * `among`: as many words of the larger set.
+/// * `ranks`: for each word how many members of the larger set lie before it.
+/// * `out`: bit `r` is set for each member of both sets that has `r` of the larger before it.
+pub fn rank_bits(bits: &[u64], among: &[u64], ranks: &[u32], out: &mut [u64]) {
+    match level() {
+        // SAFETY: `level` yields this level only where BMI2 was detected.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { rank_bits_bmi2(bits, among, ranks, out) },
+        _ => rank_bits_with(bits, among, ranks, out, extract),
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "must be compiled anew within each target_feature function")]
+fn rank_bits_with(
+    bits: &[u64],
+    among: &[u64],
+    ranks: &[u32],
+    out: &mut [u64],
+    extract: impl Fn(u64, u64) -> u64,
+) {
+    for ((bits, among), rank) in bits.iter().zip(among).zip(ranks) {
+        let found = u128::from(extract(*bits, *among)) << (rank % 64);
+        let place = *rank as usize / 64;
+        let [low, high] = [found, found >> 64].map(low_u64);
+        // Most words of a small set are empty.
+        if found != 0 {
+            if let Some(word) = out.get_mut(place) {
+                *word |= low;
+            }
+            if let Some(word) = out.get_mut(place + 1) {
+                *word |= high;
+            }
+        }
+    }
+}
+
+/// The bits of `bits` at the places of the ones of `among`, close together.
+fn extract(bits: u64, among: u64) -> u64 {
+    let mut left = bits & among;
+    let mut found = 0;
+    while left != 0 {
+        found |= 1 << (among & (left & left.wrapping_neg()).wrapping_sub(1)).count_ones();
+        left &= left - 1;
+    }
+    found
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi2")]
+fn rank_bits_bmi2(bits: &[u64], among: &[u64], ranks: &[u32], out: &mut [u64]) {
+    rank_bits_with(bits, among, ranks, out, |bits, among| std::arch::x86_64::_pext_u64(bits, among));
 }
 
 /// Adds to the bound of every candidate what its posting in `list` is worth, 0 if it has none, and keeps those
@@ -289,11 +377,10 @@ fn narrow_avx2(
     });
 }
 
-#[cfg(target_arch = "x86_64")]
 #[inline]
-fn halves(word: u64) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = word.to_le_bytes();
-    [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
+#[expect(clippy::cast_possible_truncation, reason = "the low half is asked for")]
+const fn low_u64(value: u128) -> u64 {
+    value as u64
 }
 
 /// A number known to fit.
@@ -338,6 +425,27 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn bits_move_to_their_ranks(
+            words in prop::collection::vec((any::<u64>(), prop_oneof![any::<u64>(), Just(u64::MAX), Just(0)]), 0..40),
+        ) {
+            let (bits, among): (Vec<u64>, Vec<u64>) = words.into_iter().unzip();
+            let ranks: Vec<u32> =
+                (0..among.len()).map(|at| among[..at].iter().map(|word| word.count_ones()).sum()).collect();
+            let has = |words: &[u64], at: usize| words[at / 64] >> (at % 64) & 1 == 1;
+            let members: Vec<usize> = (0..among.len() * 64).filter(|at| has(&among, *at)).collect();
+            let mut expected = vec![0; members.len().div_ceil(64)];
+            for (at, member) in members.iter().enumerate() {
+                expected[at / 64] |= u64::from(has(&bits, *member)) << (at % 64);
+            }
+
+            for level in levels() {
+                let mut out = vec![0; expected.len()];
+                rank_bits(&bits, &among, &ranks, &mut out);
+                prop_assert_eq!(&out, &expected, "{:?}", level);
+            }
+        }
+
         #[test]
         fn sums_that_reach_their_bar_are_taken_in_order_and_all_are_cleared(
             sums in prop::collection::vec(0_u16..40, 0..1300),

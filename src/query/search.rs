@@ -1,5 +1,8 @@
 //! Ranked leaves for a question, by words, by vectors, or by both.
 
+use std::time::Duration;
+use std::time::Instant;
+
 use roaring::RoaringBitmap;
 
 use crate::db::ReadTransaction;
@@ -10,6 +13,11 @@ use crate::query::evidence::Evidence;
 use crate::query::filter::Filter;
 use crate::query::fuse::Rrf;
 use crate::query::scope::Question;
+use crate::text::FieldWeights;
+use crate::text::Highlighter;
+use crate::text::Query;
+use crate::text::SearchOptions;
+use crate::text::WeightedTerm;
 
 /// Leaves that each list brings to a fusion, at least.
 const LEAST_FUSED: usize = 100;
@@ -48,13 +56,30 @@ pub struct Search {
     pub limit: usize,
     /// Which leaves may be found. Statistics of words are those of all leaves all the same.
     pub filter: Filter,
+    /// What is looked for by words, in place of the words of the question.
+    #[serde(default)]
+    pub query: Option<Query>,
+    /// What a word in a leaf's own text counts, and what one in the titles above it.
+    #[serde(default)]
+    pub weights: FieldWeights,
+    /// How long a search by words may take.
+    #[serde(default)]
+    pub time_limit: Option<Duration>,
     /// Threads that compare vectors; at least 1. The result does not depend on it.
     pub threads: usize,
 }
 
 impl Default for Search {
     fn default() -> Self {
-        Self { mode: None, limit: 10, filter: Filter::default(), threads: 1 }
+        Self {
+            mode: None,
+            limit: 10,
+            filter: Filter::default(),
+            query: None,
+            weights: FieldWeights::default(),
+            time_limit: None,
+            threads: 1,
+        }
     }
 }
 
@@ -108,9 +133,7 @@ impl Search {
         let text: Vec<(NodeId, f32)> = if mode == SearchMode::Dense {
             Vec::new()
         } else {
-            let terms = read.analyzers().distinct_terms(question.text);
-            let found = read.text_index().search(&terms, allowed, depth)?;
-            found.into_iter().map(|hit| (hit.node, hit.score)).collect()
+            self.by_words(read, question, &self.options(allowed, depth))?
         };
         let dense =
             if mode == SearchMode::Text { Vec::new() } else { self.dense(read, question, allowed, depth)? };
@@ -131,6 +154,56 @@ impl Search {
             dense: place(&dense, node),
         });
         Ok(hits.collect())
+    }
+
+    /// How many leaves match by words, which is how many `run` finds without a limit in mode `Text`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run), and those of [`TextIndex::count`](crate::text::TextIndex::count).
+    pub fn count(&self, read: &ReadTransaction, question: Question<'_>) -> Result<u64> {
+        let allowed = self.filter.nodes(read)?;
+        let Some(query) = self.words(question) else { return Ok(0) };
+        read.text_index().count(&query, read.analyzers(), &self.options(allowed.as_ref(), 0))
+    }
+
+    /// What marks the words of `question`, or those of the search's query, in the texts of what is found.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TextIndex::highlighter`](crate::text::TextIndex::highlighter).
+    pub fn highlighter(&self, read: &ReadTransaction, question: Question<'_>) -> Result<Highlighter> {
+        let Some(query) = self.words(question) else { return Ok(Highlighter::default()) };
+        read.text_index().highlighter(&query, read.analyzers(), &self.options(None, 0))
+    }
+
+    /// What is looked for by words, if it is anything.
+    fn words(&self, question: Question<'_>) -> Option<Query> {
+        let words = || Some(Query::Words(question.text.to_owned())).filter(|_| !question.text.is_empty());
+        self.query.clone().or_else(words)
+    }
+
+    fn options<'a>(&self, filter: Option<&'a RoaringBitmap>, limit: usize) -> SearchOptions<'a> {
+        // A limit beyond what clocks can say is none.
+        let deadline = self.time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        SearchOptions { filter, limit, weights: self.weights, deadline, ..SearchOptions::default() }
+    }
+
+    fn by_words(
+        &self,
+        read: &ReadTransaction,
+        question: Question<'_>,
+        options: &SearchOptions<'_>,
+    ) -> Result<Vec<(NodeId, f32)>> {
+        let index = read.text_index();
+        let found = if let Some(query) = &self.query {
+            index.query(query, read.analyzers(), options)?
+        } else {
+            let terms = read.analyzers().distinct_terms(question.text);
+            let terms: Vec<WeightedTerm<'_>> = terms.iter().map(|term| WeightedTerm::new(term)).collect();
+            index.search_any(&terms, options)?
+        };
+        Ok(found.into_iter().map(|hit| (hit.node, hit.score)).collect())
     }
 
     fn dense(
@@ -258,6 +331,37 @@ pub(super) mod tests {
         assert_eq!(nodes(&search, "river", Some(&[1.0, 0.1])), [6, 3, 2]);
         assert_eq!(nodes(&search, "river", None), [6, 3]);
         assert_eq!(nodes(&Search { limit: 1, ..search }, "river", Some(&[1.0, 0.1])), [6]);
+    }
+
+    #[test]
+    fn a_query_takes_the_place_of_the_words_of_the_question() {
+        let search = |query: &str| Search { query: Query::parse(query).ok(), ..Search::default() };
+
+        assert_eq!(nodes(&search("river*"), "border", None), [6, 3]);
+        assert_eq!(nodes(&search("+rivers -table"), "", None), [6]);
+        assert_eq!(nodes(&search("title:river OR bordr~1"), "", None), [2, 6]);
+        assert_eq!(nodes(&search("\"longest river\""), "border", Some(&[1.0, 0.0])), [6, 2, 3]);
+    }
+
+    #[test]
+    fn matches_are_counted_whatever_the_limit() {
+        let database = two_documents();
+        let read = database.begin_read().expect("a state");
+        let search = Search { limit: 1, ..Search::default() };
+        let count =
+            |search: &Search, text| search.count(&read, Question { text, vector: None }).expect("sound");
+
+        assert_eq!((count(&search, "river"), count(&search, "")), (2, 0));
+        let tables = Filter { kinds: vec![NodeKind::Table], ..Filter::default() };
+        assert_eq!(count(&Search { query: Some(Query::Everything), filter: tables, ..search }, ""), 1);
+    }
+
+    #[test]
+    fn a_search_of_one_field_finds_nothing_by_the_other() {
+        let by = |body, title| Search { weights: FieldWeights { body, title }, ..Search::default() };
+
+        assert_eq!(nodes(&by(1.0, 0.0), "rivers", None), [3, 6]);
+        assert_eq!(nodes(&by(0.0, 1.0), "rivers", None), [6]);
     }
 
     #[test]

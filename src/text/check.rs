@@ -6,9 +6,9 @@ use fst::Streamer;
 
 use super::assemble::Occurrences;
 use super::reader::In;
-use super::reader::PartSource;
 use super::reader::SegmentReader;
 use super::reader::TermPostings;
+use super::source::PartSource;
 use crate::error::Result;
 use crate::format::text::BUCKET_ORDINALS;
 use crate::format::text::Damage;

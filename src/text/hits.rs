@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::reader::PartSource;
+use super::source::PartSource;
 use super::view::View;
 use crate::error::Result;
 use crate::ids::NodeId;

@@ -7,8 +7,8 @@ use roaring::RoaringBitmap;
 
 use super::hits::TermHits;
 use super::live::Live;
-use super::reader::PartSource;
 use super::reader::SegmentReader;
+use super::source::PartSource;
 use super::statistics::Statistics;
 use super::view::View;
 use crate::error::Error;

@@ -1,21 +1,25 @@
 //! Reading a segment.
 
-use std::ops::Deref;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use fst::Automaton;
 use fst::IntoStreamer;
 use fst::Streamer;
 use roaring::RoaringBitmap;
 
+use super::places::Places;
+use super::source::ListBytes;
+use super::source::PartSource;
+use super::source::damaged;
+use super::source::list_bytes;
+use super::source::read_part;
 use super::tally::Tally;
 use crate::error::Error;
 use crate::error::Result;
 use crate::format::frame;
 use crate::format::key;
 use crate::format::text;
-use crate::format::text::CHUNK_BYTES;
 use crate::format::text::Damage;
 use crate::format::text::Decoded;
 use crate::format::text::Grouping;
@@ -36,30 +40,6 @@ use crate::format::text::prefix;
 use crate::format::text::take_set_head;
 use crate::ids::SegmentId;
 
-/// Where the chunks of segments are kept. A snapshot: a segment's chunks never change.
-pub trait PartSource: Send + Sync {
-    /// Payload of chunk `index` of part `part` of `segment`, its frame opened.
-    ///
-    /// # Errors
-    ///
-    /// `Corrupt` if there is none or its frame is damaged; `Io` if it cannot be read.
-    fn part(&self, segment: SegmentId, part: u8, index: u32) -> Result<Arc<[u8]>>;
-
-    /// The list at byte `offset` of part `part`, which lies in several chunks: what `read` puts together from
-    /// the source it is given. A source may keep it, so that it is not put together again.
-    ///
-    /// # Errors
-    ///
-    /// What `read` reports.
-    fn list(
-        &self,
-        segment: SegmentId,
-        part: u8,
-        offset: u64,
-        read: &mut dyn FnMut(&dyn PartSource) -> Result<Arc<[u8]>>,
-    ) -> Result<Arc<[u8]>>;
-}
-
 /// One segment, open: dictionary and node records in memory (about the dictionary's bytes, 21 for each leaf
 /// and 28 for each inner node); lists are read when asked for.
 ///
@@ -72,40 +52,8 @@ pub struct SegmentReader {
     inner: Vec<InnerRecord>,
     tally: Tally,
     length_classes: Vec<u8>,
-}
-
-/// Bytes of a list: part of a chunk, put together from several, or made of a dictionary's value.
-#[derive(Debug, Clone)]
-pub struct ListBytes(Bytes);
-
-#[derive(Debug, Clone)]
-enum Bytes {
-    Shared(Arc<[u8]>, Range<usize>),
-    Few([u8; 8], usize),
-}
-
-impl ListBytes {
-    const NONE: Self = Self(Bytes::Few([0; 8], 0));
-
-    /// The first eight of `bytes`.
-    fn few(bytes: &[u8]) -> Self {
-        let mut few = [0; 8];
-        for (to, from) in few.iter_mut().zip(bytes) {
-            *to = *from;
-        }
-        Self(Bytes::Few(few, bytes.len()))
-    }
-}
-
-impl Deref for ListBytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match &self.0 {
-            Bytes::Shared(chunk, range) => chunk.get(range.clone()).unwrap_or_default(),
-            Bytes::Few(bytes, len) => bytes.get(..*len).unwrap_or(bytes),
-        }
-    }
+    /// Made on first use.
+    places: OnceLock<Places>,
 }
 
 /// The postings of a term in one segment: ordinals among its leaves, and among its inner nodes.
@@ -197,7 +145,9 @@ impl SegmentReader {
             bad(part, field, offset * width, &why)
         })?;
         let length_classes = tally.full_lens.iter().map(|len| length_class(*len)).collect();
-        let reader = Self { id, header: header.clone(), dictionary, leaves, inner, tally, length_classes };
+        let places = OnceLock::new();
+        let reader =
+            Self { id, header: header.clone(), dictionary, leaves, inner, tally, length_classes, places };
         reader.check_header()?;
         Ok(reader)
     }
@@ -253,6 +203,11 @@ impl SegmentReader {
     pub fn leaves_below(&self, ordinal: u32) -> Range<u32> {
         let (first, end) = self.tally.inner_leaves.get(ordinal as usize).copied().unwrap_or_default();
         first..end
+    }
+
+    /// Where its nodes are among its leaves.
+    pub(super) fn places(&self) -> &Places {
+        self.places.get_or_init(|| Places::of(&self.leaves))
     }
 
     pub(super) const fn tally(&self) -> &Tally {
@@ -430,6 +385,29 @@ impl SegmentReader {
             .map_err(|damage| self.positions_damage(In::Headings, postings, damage))
     }
 
+    /// Puts into `out`, in place of what it had, the positions of `postings`, which are `positions`, in the node of
+    /// `which` with ordinal `ordinal`; none if it has no posting.
+    pub(super) fn positions_of(
+        &self,
+        postings: &TermPostings,
+        positions: &TermPositions,
+        which: In,
+        ordinal: u32,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        out.clear();
+        let (list, positions) = match which {
+            In::Bodies => (self.body_list(postings)?, self.body_positions(postings, positions)?),
+            In::Headings => (self.heading_list(postings)?, self.heading_positions(postings, positions)?),
+        };
+        let found = list.find(ordinal).map_err(|damage| self.list_damage(which, postings, damage))?;
+        let Some(found) = found else { return Ok(()) };
+        let group = positions.group(found.group);
+        group
+            .and_then(|group| group.positions(found.before, found.term_freq, out))
+            .map_err(|damage| self.positions_damage(which, postings, damage))
+    }
+
     /// Gives every posting of `postings` in `which` with its positions, and reads every byte of both lists.
     pub(super) fn occurrences(
         &self,
@@ -581,37 +559,7 @@ impl SegmentReader {
 
     /// `len` bytes of `part` from `offset` on.
     fn list_bytes(&self, source: &dyn PartSource, part: Part, offset: u64, len: u32) -> Result<ListBytes> {
-        if len == 0 {
-            return Ok(ListBytes::NONE);
-        }
-        let out_of = || damaged(self.id, part, offset, "offset", &"a list lies outside of its part");
-        let end = offset.checked_add(u64::from(len)).filter(|end| *end <= self.header.size_bytes(part));
-        let end = end.ok_or_else(out_of)?;
-        let chunk_bytes = CHUNK_BYTES as u64;
-        let index_of = |at: u64| u32::try_from(at / chunk_bytes).map_err(|_| out_of());
-        let (first, last) = (index_of(offset)?, index_of(end - 1)?);
-        let within = |at: u64, index: u32| {
-            usize::try_from(at.saturating_sub(u64::from(index) * chunk_bytes)).unwrap_or(CHUNK_BYTES)
-        };
-        if first == last {
-            let chunk = chunk(self.id, &self.header, part, first, source)?;
-            return Ok(ListBytes(Bytes::Shared(chunk, within(offset, first)..within(end, first))));
-        }
-        let mut read = |source: &dyn PartSource| {
-            let mut bytes = Vec::new();
-            // Memory follows what is there: each chunk is as long as it should be, or this ends.
-            for index in first..=last {
-                let chunk = chunk(self.id, &self.header, part, index, source)?;
-                let range = within(offset, index)..within(end, index).min(chunk.len());
-                bytes.extend_from_slice(chunk.get(range).ok_or_else(out_of)?);
-            }
-            Ok(bytes.into())
-        };
-        let bytes = source.list(self.id, part as u8, offset, &mut read)?;
-        // One that was kept of the same offset, asked for with another length.
-        let bytes = if bytes.len() == len as usize { bytes } else { read(source)? };
-        let len = bytes.len();
-        Ok(ListBytes(Bytes::Shared(bytes, 0..len)))
+        list_bytes(self.id, &self.header, part, source, offset..offset.saturating_add(u64::from(len)))
     }
 
     fn damage(&self, part: Part, start: u64, Damage { field, offset, why }: Damage) -> Error {
@@ -623,7 +571,7 @@ impl SegmentReader {
         self.damage(Part::Postings, postings.start.saturating_add(u64::from(before)), damage)
     }
 
-    fn positions_damage(&self, which: In, postings: &TermPostings, damage: Damage) -> Error {
+    pub(super) fn positions_damage(&self, which: In, postings: &TermPostings, damage: Damage) -> Error {
         let before = if which == In::Bodies { 0 } else { postings.entry.body_positions_bytes };
         self.damage(Part::Positions, postings.entry.positions_offset + u64::from(before), damage)
     }
@@ -655,41 +603,4 @@ impl SegmentReader {
         let why = format!("it claims {claimed:?}, its nodes give {found:?}");
         Err(text::SEGMENT.malformed(&key::one(self.id.0), "header", frame::HEADER_BYTES, why))
     }
-}
-
-/// A corruption at byte `offset` of the stream of `part`.
-fn damaged(id: SegmentId, part: Part, offset: u64, field: &str, why: &dyn std::fmt::Display) -> Error {
-    let index = u32::try_from(offset / CHUNK_BYTES as u64).unwrap_or(u32::MAX);
-    let within = usize::try_from(offset % CHUNK_BYTES as u64).unwrap_or(0);
-    text::PART.malformed(&key::three(id.0, part as u8, index), field, frame::HEADER_BYTES + within, why)
-}
-
-/// Chunk `index` of `part`, as long as the header says it is.
-fn chunk(
-    id: SegmentId,
-    header: &SegmentHeader,
-    part: Part,
-    index: u32,
-    source: &dyn PartSource,
-) -> Result<Arc<[u8]>> {
-    let start = u64::from(index) * CHUNK_BYTES as u64;
-    let chunk = source.part(id, part as u8, index)?;
-    let expected = header.size_bytes(part).saturating_sub(start).min(CHUNK_BYTES as u64);
-    if chunk.len() as u64 == expected {
-        return Ok(chunk);
-    }
-    let why = format!("the chunk has {} bytes where the header gives it {expected}", chunk.len());
-    Err(damaged(id, part, start, "payload", &why))
-}
-
-/// All chunks of `part`, one after the other.
-fn read_part(id: SegmentId, header: &SegmentHeader, part: Part, source: &dyn PartSource) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut index = 0;
-    // Each turn adds a chunk of the length the header gives it or fails: memory follows what is there.
-    while (out.len() as u64) < header.size_bytes(part) {
-        out.extend_from_slice(&chunk(id, header, part, index, source)?);
-        index += 1;
-    }
-    Ok(out)
 }

@@ -1,7 +1,6 @@
 //! The best leaves of the whole index.
 
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
@@ -9,11 +8,13 @@ use roaring::RoaringBitmap;
 use super::bm25::headed;
 use super::index::TextIndex;
 use super::live::Live;
+use super::places::ones;
 use super::reader::SegmentReader;
 use super::reader::TermPostings;
 use super::statistics::Classes;
 use super::statistics::Counted;
 use super::statistics::Totals;
+use super::top_k::BATCH;
 use super::top_k::Formula;
 use super::top_k::List;
 use super::top_k::MAX_TERMS;
@@ -130,11 +131,11 @@ impl TextIndex {
                 let ordinal = u32::try_from(at).ok().filter(|ordinal| share.segment.allows(*ordinal))?;
                 Some((share, order, ordinal))
             });
-            let scored = match found {
-                Some((share, order, ordinal)) => plan.score(share, order, ordinal)?,
-                None => None,
-            };
-            scores.push(scored.map_or(0.0, |scored| scored.score));
+            let mut score = [0.0; BATCH];
+            if let Some((share, order, ordinal)) = found {
+                plan.scores(share, order, &[ordinal], &mut score)?;
+            }
+            scores.extend(score.first());
         }
         Ok(scores)
     }
@@ -238,7 +239,7 @@ impl<'q> Question<'q> {
             is_full: weighted.is_none(),
             maxima: known.and_then(|known| maxima_factor(formula, known.mean_len, known.longest)),
             live: live.map(Live::leaf_words),
-            filter: self.options.filter.map(|filter| filter_words(filter, reader)),
+            filter: self.options.filter.map(|filter| reader.places().bits(filter, reader.leaves())),
             range: self.options.range.map_or(0..reader.header().leaf_count, |range| {
                 let below = reader.leaves().partition_point(|leaf| leaf.node < range.first.0);
                 let within = reader.leaves().partition_point(|leaf| leaf.node <= range.last.0);
@@ -311,57 +312,6 @@ fn title_runs(reader: &SegmentReader, postings: &TermPostings) -> Result<Vec<Run
         }
     });
     Ok(runs)
-}
-
-/// Bits of the leaves of `reader` that are in `filter`.
-fn filter_words(filter: &RoaringBitmap, reader: &SegmentReader) -> Vec<u64> {
-    let leaves = reader.leaves();
-    let mut words = vec![0; leaves.len().div_ceil(64)];
-    let header = reader.header();
-    let mut nodes = filter.range(header.first_node..=header.last_node);
-    let mut at = 0;
-    while let Some(range) = nodes.next_range() {
-        let from = at + gallop(leaves.get(at..).unwrap_or_default(), |leaf| leaf.node < *range.start());
-        at = from + gallop(leaves.get(from..).unwrap_or_default(), |leaf| leaf.node <= *range.end());
-        set_bits(&mut words, from..at);
-    }
-    words
-}
-
-/// How many of the first of `sorted` are `before`; fast if few are.
-fn gallop<T>(sorted: &[T], before: impl Fn(&T) -> bool) -> usize {
-    let mut step = 1;
-    while sorted.get(step).is_some_and(&before) {
-        step *= 2;
-    }
-    let from = step / 2;
-    let near = sorted.get(from..sorted.len().min(step + 1)).unwrap_or_default();
-    from + near.partition_point(before)
-}
-
-fn set_bits(words: &mut [u64], range: Range<usize>) {
-    for place in range.start / 64..range.end.div_ceil(64) {
-        if let Some(word) = words.get_mut(place) {
-            *word |= mask(place, &range);
-        }
-    }
-}
-
-fn ones(words: &[u64], range: Range<u32>) -> u32 {
-    let range = range.start as usize..range.end as usize;
-    let places = range.start / 64..range.end.div_ceil(64);
-    let word = |place: usize| words.get(place).copied().unwrap_or(0) & mask(place, &range);
-    places.map(|place| word(place).count_ones()).sum()
-}
-
-/// The bits of word `place` that are in `range`.
-fn mask(place: usize, range: &Range<usize>) -> u64 {
-    let below = |bit: usize| match bit.saturating_sub(place * 64) {
-        0 => 0,
-        bits @ 1..64 => (1 << bits) - 1,
-        _ => u64::MAX,
-    };
-    below(range.end) & !below(range.start)
 }
 
 /// An ordinal or a count of leaves, of which there are fewer than 2^32.

@@ -20,7 +20,7 @@ pub fn words(run: &str, each: &mut impl FnMut(Range<usize>)) {
     static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
     let is_han = |c: char| matches!(u32::from(c), 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0x2_0000..=0x3_fffd);
-    if run.chars().filter(|c| is_han(*c)).count() > 2 {
+    if run.chars().filter(|c| is_han(*c)).count() > 1 {
         JIEBA.tokenize(run, TokenizeMode::Search, false).iter().for_each(|word| each(word.start..word.end));
     }
 }

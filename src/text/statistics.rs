@@ -153,9 +153,7 @@ fn sums(reader: &SegmentReader, live: Option<&Live>) -> (u32, u64, u64) {
         let header = reader.header();
         return (header.leaf_count, header.own_terms, header.full_terms);
     };
-    let leaves = (0..).zip(reader.leaves()).filter(|(at, _)| live.has_leaf(*at));
-    let own = leaves.map(|(_, leaf)| u64::from(leaf.own_len)).sum();
-    (live.leaf_count(), own, live.full_terms())
+    (live.leaf_count(), live.own_terms(), live.full_terms())
 }
 
 impl Columns {

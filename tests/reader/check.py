@@ -30,14 +30,14 @@ GOLDEN = ROOT / "tests" / "data" / "golden"
 TERMS = {
     "v1/one": {"two": [(2, [1])], "t": [], "one": [(2, [0])], "three": []},
     "v1/mixed": {"北京": [(29, [0])], "twice": [], "three": [(37, [4])], "launch": [(46, [0])]},
-    "v1/ledger": {"quarter": [(2 + 51 * i, [0]) for i in range(8)], "7": [(10, [5]), (19, [5]), (28, [5])]},
-    "v1/merged": {"extra": [], "common": [(3, [36])]},
-    # Sections are 2, 36, 70, ...: 33 leaves each. The leaf before a section has "last", five words in.
+    "v1/ledger": {"quarter": [(2 + 51 * i, [0]) for i in range(8)], "7": [(10, [1, 5]), (19, [5]), (28, [5])]},
+    "v1/merged": {"extra": [], "common": [(2 * i, [n]) for i, n in zip((1, 3, 4, 5, 6, 7, 8, 9, 10), range(36, 3, -4))]},
+    # Sections are 2, 36, 70, ...; "salt" is in their titles and in each leaf, "tenth" in the leaves 3, 13, ...
     "v1/kinds": {
-        "each": [(2, [1]), (3, [0]), (4, [0]), (5, [0])],
-        "tenth": [(3, [1]), (13, [1]), (23, [1]), (33, [1]), (44, [1])],
+        "salt": [(2, [1]), (3, [0]), (4, [0]), (5, [0]), (6, [0]), (7, [0]), (8, [0]), (9, [0]), (10, list(range(17)))],
+        "tenth": [(3, [1]), (13, [1]), (23, [1]), (33, [1]), (44, list(range(1, 16)))],
         "seldom": [(3, [2]), (37, [1]), (71, [1])],
-        "often": [(4_000, list(range(1, 21)))],
+        "often": [(4_000, list(range(2, 16)))],
     },
 }
 

@@ -390,14 +390,14 @@ class Fst:
         sizes = self.data[at]
         t, o = sizes >> 4, sizes & 15
         at -= 256 if count > 32 else 0
-        need(at - count * (1 + t + o) - o >= 15, "R-7.4.1", "a node leaves the fst")
+        final, final_output = bool(state & 64), 0
+        need(at - count * (1 + t + o) - (o if final else 0) >= 16, "R-7.4.1", "a node leaves the fst")
         inputs = [self.data[at - 1 - i] for i in range(count)]
         at -= count
         distances = [self.number(at - (i + 1) * t, t) for i in range(count)]
         at -= count * t
         outputs = [self.number(at - (i + 1) * o, o) for i in range(count)]
         at -= count * o
-        final, final_output = bool(state & 64), 0
         if final and o:
             at -= o
             final_output = self.number(at, o)

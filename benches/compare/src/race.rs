@@ -68,6 +68,12 @@ impl Run {
         let count = self.passes.iter().map(Vec::len).sum::<usize>().max(1);
         millis(self.cpu_nanos / count as u64)
     }
+
+    /// Wall time over CPU time, of all queries together: well above 1 where others had the processor.
+    pub fn waiting(&self) -> f64 {
+        let wall: u64 = self.passes.iter().flatten().sum();
+        millis(wall) / millis(self.cpu_nanos.max(1))
+    }
 }
 
 /// Runs `contenders` over the set of `plan`. One that fails is out, with its error; the others go on.
@@ -168,7 +174,7 @@ mod tests {
 
         let run = runs[0].as_ref().expect("it lives");
         assert_eq!(run.passes, vec![vec![100; 5]; 2]);
-        assert_eq!((run.queries, run.cpu_ms()), (5, 1e-4));
+        assert_eq!((run.queries, run.cpu_ms(), run.waiting()), (5, 1e-4, 1.0));
         assert_eq!(run.rate(3), Some(1e7));
         let begin: String = log.borrow().iter().take(6).map(|(name, _)| *name).collect();
         assert_eq!(begin, "abbaab");

@@ -272,16 +272,39 @@ pub struct BatchArgs {
 Examples:
   evdb search docs.evdb 'highest mountain'
   evdb search docs.evdb 'exports' --kind table --attr language=zh -k 3
-  echo 'highest mountain' | evdb search docs.evdb - --json")]
+  evdb search docs.evdb -e '+border -sea title:(asia europe)'
+  evdb search docs.evdb -e '\"capital city\"~2 AND mongol*' --count
+  echo 'highest mountain' | evdb search docs.evdb - --json
+
+With -e the query says more than words:
+  rust database     any of the words          +must -not      marks
+  a AND b, a OR b, NOT a, ( )                 (a b c)@2       at least 2 of them
+  \"a phrase\"        \"a phrase\"~2 with slop    \"a phr\"*       the last word goes on
+  begin*            words that begin so       wrod~1 wrod~2   at most so many edits
+  title:a body:(a b)                          word^2.5        weight
+  {plain words?}    any of them               *               everything
+A backslash takes the meaning of the character behind it.")]
 pub struct SearchArgs {
     /// The .evdb file
     pub file: PathBuf,
     /// The query; - reads it from standard input
     #[arg(required_unless_present_any = ["questions", "vector"])]
     pub query: Option<String>,
+    /// The query is written in the query language, see below; else it is plain words
+    #[arg(short, long)]
+    pub expression: bool,
     /// What is compared [default: hybrid if there is a vector, else text]
     #[arg(long, value_enum)]
     pub mode: Option<ModeArg>,
+    /// Only say how many leaves match by words
+    #[arg(long, conflicts_with_all = ["questions", "vector", "mode"])]
+    pub count: bool,
+    /// What words count in a field, title or body; 0 leaves it out (repeat for both) [default: 1]
+    #[arg(long, value_name = "FIELD=WEIGHT", value_parser = boost)]
+    pub boost: Vec<(FieldArg, f32)>,
+    /// Give up a search by words after so many milliseconds
+    #[arg(long, value_name = "MS")]
+    pub deadline: Option<u64>,
     /// Most leaves to print
     #[arg(short = 'k', long = "limit", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
@@ -316,6 +339,12 @@ pub enum ModeArg {
     Dense,
     /// Both, by reciprocal rank fusion
     Hybrid,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum FieldArg {
+    Title,
+    Body,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -521,6 +550,18 @@ pub struct DemoArgs {
     /// Print all evidence whole, not only the best
     #[arg(long)]
     pub all: bool,
+}
+
+/// A field and its weight as typed.
+fn boost(typed: &str) -> Result<(FieldArg, f32), String> {
+    let (field, weight) = typed.split_once('=').ok_or("write title=2 or body=0.5")?;
+    let field = match field {
+        "title" => FieldArg::Title,
+        "body" => FieldArg::Body,
+        _ => return Err(format!("{field:?} is no field; there are title and body")),
+    };
+    let weight = weight.parse().ok().filter(|weight| (0.0..=1e6).contains(weight));
+    Ok((field, weight.ok_or("a weight is a number from 0 to 1,000,000")?))
 }
 
 /// A budget as typed.

@@ -21,6 +21,8 @@ pub const STRONG: Style = Style::new().bold();
 pub const QUESTION: Style = AnsiColor::Magenta.on_default().bold();
 /// What matters less.
 pub const FAINT: Style = Style::new().dimmed();
+/// Words of the query in a text.
+pub const MARK: Style = AnsiColor::Yellow.on_default().bold();
 /// Numbers that answer something.
 pub const NUMBER: Style = AnsiColor::Green.on_default();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();

@@ -1,22 +1,24 @@
 //! `evdb search`: ranked leaves, without a budget.
 
 use std::io::Write;
+use std::time::Duration;
 
 use evdb::query::{Evidence, Filter, Hit, Question, Search, SearchMode};
+use evdb::text::{FieldWeights, Highlighter, Query, Snippet};
 use evdb::tree::NodeKind;
 use evdb::{NodeId, ReadTransaction};
 use serde_json::{Value, json};
 
-use crate::args::{Common, KindArg, ModeArg, SearchArgs};
+use crate::args::{Common, FieldArg, KindArg, ModeArg, SearchArgs};
 use crate::batch::Batch;
 use crate::failure::{Exit, Failure};
 use crate::open;
-use crate::output::{FAINT, KEY, NUMBER, Output, Painted, STRONG, clean, counted, excerpt};
+use crate::output::{FAINT, KEY, MARK, NUMBER, Output, Painted, STRONG, clean, counted, excerpt};
 use crate::question;
 use crate::vectors::{self, QueryVector};
 
 /// Characters of a text that are shown.
-const EXCERPT: usize = 240;
+const SNIPPET: usize = 240;
 
 pub fn run(args: &SearchArgs, common: &Common, output: &mut Output) -> Result<Exit, Failure> {
     let typed = match args.batch.questions {
@@ -25,7 +27,7 @@ pub fn run(args: &SearchArgs, common: &Common, output: &mut Output) -> Result<Ex
     };
     let database = open::read_only(&args.file, common)?;
     let read = database.begin_read()?;
-    let search = Search {
+    let mut search = Search {
         mode: args.mode.map(|mode| match mode {
             ModeArg::Text => SearchMode::Text,
             ModeArg::Dense => SearchMode::Dense,
@@ -33,28 +35,42 @@ pub fn run(args: &SearchArgs, common: &Common, output: &mut Output) -> Result<Ex
         }),
         limit: args.limit as usize,
         filter: filter(args, &read)?,
+        query: None,
+        weights: weights(args)?,
+        time_limit: args.deadline.map(Duration::from_millis),
         threads: args.vector.threads.into(),
     };
     let Some(text) = typed else { return batch(args, &search, &read, common, output) };
+    if args.expression && !text.is_empty() {
+        search.query = Some(expression(&text)?);
+    }
+    if args.count {
+        return count(&search, &read, &text, output);
+    }
     let vector = match search.mode {
         Some(SearchMode::Text) => None,
         _ => vectors::of_query(&read, &args.vector, &text)?,
     };
     let question = Question { text: &text, vector: vector.as_ref().map(QueryVector::as_question) };
     let hits = find(&search, &read, question)?;
+    let marks = if hits.is_empty() { Highlighter::default() } else { search.highlighter(&read, question)? };
     let mut found = Vec::with_capacity(hits.len());
     for hit in &hits {
-        found.push((hit, hit.evidence(&read)?));
+        let leaf = hit.evidence(&read)?;
+        let snippet = marks.snippet(read.analyzers().body(), &leaf.text, SNIPPET);
+        found.push((hit, leaf, snippet));
     }
     let mode = search.mode_for(question).name();
     if output.json {
-        let hits: Vec<Value> =
-            (1..).zip(&found).map(|(rank, (hit, leaf))| json_hit(rank, hit, leaf)).collect();
+        let hits: Vec<Value> = (1..)
+            .zip(&found)
+            .map(|(rank, (hit, leaf, snippet))| json_hit(rank, hit, leaf, snippet))
+            .collect();
         let space = vector.as_ref().map(|vector| &vector.space);
         output.line(&json!({ "query": text, "mode": mode, "space": space, "hits": hits }))?;
     } else {
-        for (rank, (hit, leaf)) in (1..).zip(&found) {
-            print(rank, hit, leaf, output)?;
+        for (rank, (hit, leaf, snippet)) in (1..).zip(&found) {
+            print(rank, hit, leaf, snippet, output)?;
         }
     }
     if found.is_empty() {
@@ -76,6 +92,40 @@ pub fn run(args: &SearchArgs, common: &Common, output: &mut Output) -> Result<Ex
         }
     ));
     Ok(Exit::Done)
+}
+
+/// The query that `text` says.
+fn expression(text: &str) -> Result<Query, Failure> {
+    Query::parse(text).map_err(|error| {
+        Failure::usage(
+            error.to_string(),
+            "leave -e out to search for plain words; `evdb help search` shows the language",
+        )
+    })
+}
+
+fn weights(args: &SearchArgs) -> Result<FieldWeights, Failure> {
+    let mut weights = FieldWeights::default();
+    for (field, weight) in &args.boost {
+        match field {
+            FieldArg::Title => weights.title = *weight,
+            FieldArg::Body => weights.body = *weight,
+        }
+    }
+    if weights.title + weights.body <= 0.0 {
+        return Err(Failure::usage("--boost leaves out both fields", "give one of them a weight above 0"));
+    }
+    Ok(weights)
+}
+
+fn count(search: &Search, read: &ReadTransaction, text: &str, output: &mut Output) -> Result<Exit, Failure> {
+    let count = search.count(read, Question { text, vector: None })?;
+    if output.json {
+        output.line(&json!({ "query": text, "count": count }))?;
+    } else {
+        writeln!(output, "{count}")?;
+    }
+    Ok(if count == 0 { Exit::NothingFound } else { Exit::Done })
 }
 
 fn find(search: &Search, read: &ReadTransaction, question: Question<'_>) -> Result<Vec<Hit>, Failure> {
@@ -111,7 +161,10 @@ fn filter(args: &SearchArgs, read: &ReadTransaction) -> Result<Filter, Failure> 
     })
 }
 
-fn json_hit(rank: usize, hit: &Hit, leaf: &Evidence) -> Value {
+fn json_hit(rank: usize, hit: &Hit, leaf: &Evidence, snippet: &Snippet) -> Value {
+    let start = snippet.span.start;
+    let highlights: Vec<[usize; 2]> =
+        snippet.highlights.iter().map(|mark| [mark.start - start, mark.end - start]).collect();
     json!({
         "rank": rank,
         "score": hit.score,
@@ -128,19 +181,54 @@ fn json_hit(rank: usize, hit: &Hit, leaf: &Evidence) -> Value {
         "page": leaf.page,
         "span": leaf.span,
         "tokens": leaf.tokens,
+        "snippet": leaf.text.get(snippet.span.clone()),
+        "highlights": highlights,
         "text": leaf.text,
     })
 }
 
-fn print(rank: usize, hit: &Hit, leaf: &Evidence, output: &mut Output) -> Result<(), Failure> {
+fn print(
+    rank: usize,
+    hit: &Hit,
+    leaf: &Evidence,
+    snippet: &Snippet,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let place = heading_line(leaf);
     writeln!(output, "{rank:>2}  {}  {}", Painted(KEY, clean(&leaf.key)), Painted(STRONG, place))?;
     let mut parts = vec![format!("score {}", Painted(NUMBER, format_args!("{:.4}", hit.score)))];
     parts.extend(hit.text.map(|place| format!("words {:.2} (rank {})", place.score, place.rank)));
     parts.extend(hit.dense.map(|place| format!("vectors {:.3} (rank {})", place.score, place.rank)));
     writeln!(output, "    {}  {}", parts.join("  "), Painted(FAINT, location(leaf)))?;
-    writeln!(output, "    {}\n", excerpt(&leaf.text, EXCERPT))?;
+    writeln!(output, "    {}\n", marked(&leaf.text, snippet))?;
     Ok(())
+}
+
+/// The snippet of `text` on one line, with its marks painted.
+fn marked(text: &str, snippet: &Snippet) -> String {
+    let mut out = String::from(if snippet.span.start > 0 { "\u{2026}" } else { "" });
+    let mut at = snippet.span.start;
+    let mut is_space = true;
+    let mut piece = |from: usize, to: usize| {
+        let mut line = String::new();
+        for letter in clean(text.get(from..to).unwrap_or_default()).chars() {
+            if !letter.is_whitespace() {
+                line.push(letter);
+            } else if !is_space {
+                line.push(' ');
+            }
+            is_space = letter.is_whitespace();
+        }
+        line
+    };
+    for mark in &snippet.highlights {
+        out.push_str(&piece(at, mark.start));
+        out.push_str(&Painted(MARK, piece(mark.start, mark.end)).to_string());
+        at = mark.end;
+    }
+    out.push_str(&piece(at, snippet.span.end));
+    out.push_str(if snippet.span.end < text.trim_end().len() { "\u{2026}" } else { "" });
+    out
 }
 
 /// Title and headings of a leaf.
@@ -169,6 +257,9 @@ fn batch(
     let batch = Batch::read(path, &args.batch, args.vector.space.as_deref(), read)?;
     batch.for_each(common, output, |entry, vector, output| {
         let mut search = search.clone();
+        if args.expression && !entry.text.trim().is_empty() {
+            search.query = Some(expression(&entry.text)?);
+        }
         if args.batch.in_doc {
             let doc = entry.doc.as_deref().ok_or_else(|| no_doc(&entry.id))?;
             search.filter.documents = Some(vec![open::document(read, doc)?.id]);

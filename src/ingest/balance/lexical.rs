@@ -1,7 +1,8 @@
 //! Words of a document and what they weigh: sparse vectors where no embedder is at hand.
 
-use std::collections::HashMap;
 use std::ops::Range;
+
+use crate::text::WordMap;
 
 /// Words that say nothing about a passage, in English; others fall out by their frequency.
 const STOP: &[&str] = &[
@@ -20,15 +21,20 @@ const MAX_STOP_BYTES: usize = 7;
 /// Longer words are passed over: no title wants them.
 const MAX_WORD_BYTES: usize = 64;
 
+/// The number of words that say nothing.
+const NO_NUMBER: u32 = u32::MAX;
+
 /// A sparse vector: word numbers in rising order, each with its weight.
 pub(super) type Sparse = Vec<(u32, f32)>;
 
 /// The words of a document's leaves and in how many leaves each occurs.
 #[derive(Default)]
 pub(super) struct Lexicon {
-    numbers: HashMap<String, u32>,
-    /// By number: the word as first spelt, or in lower case if it is ever spelt so.
-    spellings: Vec<String>,
+    /// With the stop words that were met.
+    numbers: WordMap<u32>,
+    /// By number: where in `spelt` the word stands as first spelt, or in lower case if it is ever spelt so.
+    spellings: Vec<Range<usize>>,
+    spelt: String,
     leaves_with: Vec<u32>,
     leaves: usize,
 }
@@ -41,19 +47,27 @@ impl Lexicon {
         words(text, |word, range| {
             let own = &text[range];
             if let Some(number) = self.numbers.get(word) {
-                let spelling = self.spellings.get_mut(*number as usize);
-                if let Some(spelling) = spelling.filter(|spelling| own == word && *spelling != own) {
-                    own.clone_into(spelling);
+                if *number == NO_NUMBER {
+                    return;
                 }
                 found.push(*number);
+                let Some(spelling) = self.spellings.get_mut(*number as usize) else { return };
+                if own == word && self.spelt.get(spelling.clone()) != Some(own) {
+                    *spelling = self.spelt.len()..self.spelt.len() + own.len();
+                    self.spelt.push_str(own);
+                }
                 return;
             }
-            let next = u32::try_from(self.spellings.len()).unwrap_or(u32::MAX);
-            self.spellings.push(own.to_owned());
-            self.numbers.insert(word.to_owned(), next);
-            found.push(next);
+            let is_stop = word.len() <= MAX_STOP_BYTES && STOP.binary_search(&word).is_ok();
+            let next = u32::try_from(self.spellings.len()).unwrap_or(NO_NUMBER);
+            self.numbers.insert(word.into(), if is_stop { NO_NUMBER } else { next });
+            if !is_stop {
+                self.spellings.push(self.spelt.len()..self.spelt.len() + own.len());
+                self.spelt.push_str(own);
+                found.push(next);
+            }
         });
-        self.leaves_with.resize(self.numbers.len(), 0);
+        self.leaves_with.resize(self.spellings.len(), 0);
         let counts = counted(found);
         for (number, _) in &counts {
             self.leaves_with[*number as usize] += 1;
@@ -63,7 +77,8 @@ impl Lexicon {
 
     /// How the document spells a word.
     pub(super) fn spelling(&self, number: u32) -> &str {
-        self.spellings.get(number as usize).map_or("", String::as_str)
+        let spelling = self.spellings.get(number as usize);
+        spelling.and_then(|spelling| self.spelt.get(spelling.clone())).unwrap_or_default()
     }
 
     /// Counts to tf-idf weights of unit length (or all zero).
@@ -82,7 +97,7 @@ impl Lexicon {
     /// The weights of `text`, as far as its words are those of some leaf.
     pub(super) fn vector(&self, text: &str) -> Sparse {
         let mut found = Vec::new();
-        words(text, |word, _| found.extend(self.numbers.get(word)));
+        words(text, |word, _| found.extend(self.numbers.get(word).filter(|number| **number != NO_NUMBER)));
         self.weigh(&counted(found))
     }
 
@@ -154,8 +169,8 @@ pub(super) fn is_unspaced(c: char) -> bool {
         | '\u{20000}'..='\u{3ffff}')
 }
 
-/// The words of `text` in lower case, each with its place; of unspaced scripts each pair of neighbours. Stop
-/// words, single letters and overlong words are left out.
+/// The words of `text` in lower case, each with its place; of unspaced scripts each pair of neighbours. Single
+/// letters and overlong words are left out.
 pub(super) fn words(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
     let mut lower = String::new();
     let mut start = 0;
@@ -167,9 +182,13 @@ pub(super) fn words(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
             return;
         }
         lower.clear();
-        lower.extend(word.chars().flat_map(char::to_lowercase));
-        let may_be_stop = lower.len() <= MAX_STOP_BYTES;
-        if lower.chars().nth(1).is_some() && !(may_be_stop && STOP.binary_search(&lower.as_str()).is_ok()) {
+        if word.is_ascii() {
+            lower.push_str(word);
+            lower.make_ascii_lowercase();
+        } else {
+            lower.extend(word.chars().flat_map(char::to_lowercase));
+        }
+        if lower.chars().nth(1).is_some() {
             each(&lower, range);
         }
     };
@@ -204,9 +223,20 @@ mod tests {
     }
 
     #[test]
-    fn words_are_lower_case_without_stop_words_and_chinese_comes_in_pairs() {
-        assert_eq!(of("The Cat's 2nd life, a \u{c9}t\u{e9}"), ["cat", "2nd", "life", "\u{e9}t\u{e9}"]);
+    fn words_are_lower_case_and_chinese_comes_in_pairs() {
+        assert_eq!(of("The Cat's 2nd life, a \u{c9}t\u{e9}"), ["the", "cat", "2nd", "life", "\u{e9}t\u{e9}"]);
         assert_eq!(of("ab\u{4eba}\u{5de5}\u{667a}x"), ["ab", "\u{4eba}\u{5de5}", "\u{5de5}\u{667a}"]);
+    }
+
+    #[test]
+    fn stop_words_have_no_number() {
+        let mut lexicon = Lexicon::default();
+
+        let counts = lexicon.learn("The cat and THE dog; the cat");
+
+        assert_eq!(counts, [(0, 2.0), (1, 1.0)]);
+        assert_eq!((lexicon.spelling(0), lexicon.spelling(1)), ("cat", "dog"));
+        assert_eq!(lexicon.vector("the and").len(), 0);
     }
 
     #[test]

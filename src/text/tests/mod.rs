@@ -2,10 +2,13 @@
 
 mod analysis;
 mod damage;
+mod evaluate;
 mod fields;
 mod oracle;
 mod phrases;
 mod positions;
+mod query;
 mod scores;
+mod snippet;
 mod support;
 mod top_k;

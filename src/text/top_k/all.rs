@@ -1,13 +1,14 @@
 //! The best leaves that have all of the terms.
 
-use super::any::Room;
 use super::any::bars;
+use super::any::keep_allowed;
 use super::any::sums_from;
 use super::best::Best;
 use super::list::List;
 use super::plan::Order;
 use super::plan::Plan;
 use super::plan::Share;
+use super::room::Room;
 use super::segment::WINDOW_ORDINALS;
 use super::segment::Window;
 use crate::error::Result;
@@ -26,12 +27,13 @@ const BATCH: usize = 512;
 pub fn search_all(plan: &Plan<'_>, shares: &mut [Share<'_>]) -> Result<Vec<Scored>> {
     let leaves = shares.iter().map(|share| share.segment.leaves.len()).sum();
     let mut best = plan.best(leaves);
-    let mut room = Room::default();
+    let mut room = Room::take();
     for share in shares {
         if let Some(terms) = by_term(plan, share) {
             Search::new(plan, share, terms, &mut best, &mut room).run()?;
         }
     }
+    room.give_back();
     Ok(best.into_sorted())
 }
 
@@ -55,9 +57,7 @@ fn by_term(plan: &Plan<'_>, share: &Share<'_>) -> Option<Vec<Term>> {
     for term in 0..plan.term_count() {
         let term = Term { body: order.place(2 * term), title: order.place(2 * term + 1) };
         terms.push((term.lists().map(|at| share.lists[at].count()).sum::<usize>(), term));
-        if term.lists().next().is_none() {
-            return None;
-        }
+        term.lists().next()?;
     }
     terms.sort_by_key(|(count, _)| *count);
     Some(terms.into_iter().map(|(_, term)| term).collect())
@@ -136,13 +136,27 @@ impl<'s, 'a> Search<'s, 'a> {
         }
         let others = terms.iter().skip(1).flat_map(|term| term.lists());
         let bars = bars(best.bar, &window, others.map(|at| &lists[at]));
-        for at in rarest.lists() {
-            lists[at].add(&window, plan.values(lists[at].table), &mut room.sums, &mut room.rows);
-        }
-        let words = segment.allowed(base, &mut room.words).then_some(room.words.as_slice());
-        let buckets = window.buckets();
+        let is_picky = segment.allowed(base, &mut room.words);
         room.candidates.clear();
-        take_sums(&mut room.sums[..buckets * 256], &bars[..buckets], base, words, &mut room.candidates);
+        let gathered = match rarest {
+            Term { body: Some(at), title: None } => {
+                let values = plan.values(lists[at].table);
+                lists[at].gather(&window, values, &bars, &mut room.rows, &mut room.candidates)
+            }
+            _ => false,
+        };
+        if gathered {
+            if is_picky {
+                keep_allowed(&mut room.candidates, base, &room.words);
+            }
+        } else {
+            for at in rarest.lists() {
+                lists[at].add(&window, plan.values(lists[at].table), &mut room.sums, &mut room.rows);
+            }
+            let words = is_picky.then_some(room.words.as_slice());
+            let buckets = window.buckets();
+            take_sums(&mut room.sums[..buckets * 256], &bars[..buckets], base, words, &mut room.candidates);
+        }
         self.narrow(1)
     }
 
@@ -174,14 +188,6 @@ impl<'s, 'a> Search<'s, 'a> {
             }
         }
         candidates.sort_unstable_by(|a, b| b.bound.cmp(&a.bound).then(a.ordinal.cmp(&b.ordinal)));
-        for candidate in &*candidates {
-            if u32::from(candidate.bound) < best.bar {
-                break;
-            }
-            if let Some(scored) = plan.score(share, order, candidate.ordinal)? {
-                best.push(scored);
-            }
-        }
-        Ok(())
+        plan.take_in(share, order, candidates, best)
     }
 }

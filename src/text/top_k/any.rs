@@ -5,6 +5,7 @@ use super::list::List;
 use super::plan::Order;
 use super::plan::Plan;
 use super::plan::Share;
+use super::room::Room;
 use super::score::Lower;
 use super::segment::BUCKETS;
 use super::segment::WINDOW;
@@ -30,38 +31,16 @@ const FIRST_STEP: u32 = 1024;
 pub fn search_any(plan: &Plan<'_>, shares: &mut [Share<'_>]) -> Result<Vec<Scored>> {
     let leaves = shares.iter().map(|share| share.segment.leaves.len()).sum();
     let mut best = plan.best(leaves);
-    let mut room = Room::default();
+    let mut room = Room::take();
     for share in shares {
         // The lists that can add most come first; those behind only add to what these have found.
         share.lists.sort_by(|a, b| b.most.cmp(&a.most).then(a.table.cmp(&b.table)));
         Search::new(plan, share, &mut best, &mut room).run()?;
     }
+    room.give_back();
     let mut found = best.into_sorted();
     found.retain(|scored| scored.score > 0.0);
     Ok(found)
-}
-
-/// Memory that searches of one query share.
-pub struct Room {
-    pub sums: Box<[u16; WINDOW]>,
-    pub padded: Box<[u8; WINDOW]>,
-    pub rows: Vec<u8>,
-    pub words: Box<Words>,
-    pub candidates: Vec<Candidate>,
-    lowers: Vec<u32>,
-}
-
-impl Default for Room {
-    fn default() -> Self {
-        Self {
-            sums: Box::new([0; WINDOW]),
-            padded: Box::new([0; WINDOW]),
-            rows: Vec::new(),
-            words: Box::new([0; WINDOW / 64]),
-            candidates: Vec::new(),
-            lowers: Vec::new(),
-        }
-    }
 }
 
 struct Search<'s, 'a> {
@@ -85,10 +64,17 @@ impl<'s, 'a> Search<'s, 'a> {
         let order = Order::of(share);
         let lower = plan.lower(share);
         let enough = best.limit();
-        Self { plan, share, best, room, order, rest, lower, pool: Vec::new(), enough }
+        let pool = std::mem::take(&mut room.pool);
+        Self { plan, share, best, room, order, rest, lower, pool, enough }
     }
 
     fn run(mut self) -> Result<()> {
+        self.windows()?;
+        self.room.pool = self.pool;
+        Ok(())
+    }
+
+    fn windows(&mut self) -> Result<()> {
         let range = self.share.segment.range.clone();
         if self.share.lists.is_empty() || range.is_empty() || self.rest.first() < Some(&self.best.bar) {
             return Ok(());
@@ -142,10 +128,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 list.sweep(&window, &mut room.sums, &bars, candidates);
             }
             if is_picky {
-                candidates.retain(|candidate| {
-                    let at = (candidate.ordinal - base) as usize;
-                    room.words[at / 64 % (WINDOW / 64)] >> (at % 64) & 1 == 1
-                });
+                keep_allowed(candidates, base, &room.words);
             }
         } else {
             let words = is_picky.then_some(room.words.as_slice());
@@ -183,14 +166,7 @@ impl<'s, 'a> Search<'s, 'a> {
     fn settle(&mut self) -> Result<()> {
         let mut pool = std::mem::take(&mut self.pool);
         pool.sort_unstable_by(|a, b| b.bound.cmp(&a.bound).then(a.ordinal.cmp(&b.ordinal)));
-        for candidate in &pool {
-            if u32::from(candidate.bound) < self.best.bar {
-                break;
-            }
-            if let Some(scored) = self.plan.score(self.share, &self.order, candidate.ordinal)? {
-                self.best.push(scored);
-            }
-        }
+        self.plan.take_in(self.share, &self.order, &pool, self.best)?;
         pool.clear();
         self.pool = pool;
         self.enough = (self.best.limit() / 4).max(8);
@@ -212,16 +188,23 @@ impl<'s, 'a> Search<'s, 'a> {
         ordinals.dedup();
         // They come again in their windows: only the bar stays.
         let mut best = self.best.fresh();
-        for ordinal in ordinals {
-            if self.share.segment.allows(ordinal)
-                && let Some(scored) = self.plan.score(self.share, &self.order, ordinal)?
-            {
-                best.push(scored);
-            }
-        }
+        let candidates: Vec<Candidate> = ordinals
+            .into_iter()
+            .filter(|ordinal| self.share.segment.allows(*ordinal))
+            .map(|ordinal| Candidate { ordinal, bound: u16::MAX })
+            .collect();
+        self.plan.take_in(self.share, &self.order, &candidates, &mut best)?;
         self.best.bar = self.best.bar.max(best.bar);
         Ok(())
     }
+}
+
+/// Keeps the candidates whose bits are set in `words`, those of the window from `base` on.
+pub fn keep_allowed(candidates: &mut Vec<Candidate>, base: u32, words: &Words) {
+    candidates.retain(|candidate| {
+        let at = (candidate.ordinal - base) as usize % WINDOW;
+        words[at / 64] >> (at % 64) & 1 == 1
+    });
 }
 
 /// For each bucket of `window` what the sums must reach, if `others` may add to them what they can.

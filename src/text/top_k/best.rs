@@ -50,6 +50,11 @@ impl Best {
         Self { heap: BinaryHeap::new(), ..*self }
     }
 
+    /// Whether a text of this score may be among them.
+    pub fn admits(&self, score: f32) -> bool {
+        self.heap.len() < self.limit || self.heap.peek().is_none_or(|worst| score >= worst.0.score)
+    }
+
     /// Takes in a text that is not among them yet, and raises the bar if that is then higher.
     pub fn push(&mut self, scored: Scored) {
         let entry = Entry(scored);

@@ -1,5 +1,6 @@
 //! One list of postings in a search: what it adds to a window, and what it adds to candidates.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use super::segment::BUCKETS;
@@ -41,6 +42,41 @@ pub struct Sparse {
     rows: Vec<u8>,
     /// The postings with a frequency from 15 on, ascending.
     high: Vec<(u32, u32)>,
+}
+
+thread_local! {
+    /// Memory of lists that were unpacked, for the next ones: the system is slow to give as much each time.
+    static SPARE: RefCell<Vec<(Vec<u32>, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// As many unpacked lists are kept for the next, and none of more postings.
+const SPARE_LISTS: usize = 32;
+const SPARE_POSTINGS: usize = 1 << 16;
+
+impl Sparse {
+    /// An empty one.
+    fn new() -> Self {
+        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop());
+        let (ids, rows) = spare.ok().flatten().unwrap_or_default();
+        Self { ids, rows, high: Vec::new() }
+    }
+}
+
+impl Drop for Sparse {
+    fn drop(&mut self) {
+        if (1..=SPARE_POSTINGS).contains(&self.ids.capacity()) {
+            self.ids.clear();
+            self.rows.clear();
+            let memory = (std::mem::take(&mut self.ids), std::mem::take(&mut self.rows));
+            // At the end of a thread there is nobody to keep it for.
+            let _ = SPARE.try_with(|spare| {
+                let mut spare = spare.borrow_mut();
+                if spare.len() < SPARE_LISTS {
+                    spare.push(memory);
+                }
+            });
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -295,6 +331,46 @@ impl<'a> List<'a> {
         out.truncate(from + kept);
     }
 
+    /// Puts every posting within the window that is worth the bar of its bucket behind `out`, in order; `false`
+    /// if this kind of list is better added up.
+    pub fn gather(
+        &self,
+        window: &Window<'_>,
+        values: &Values,
+        bars: &[u16; BUCKETS],
+        rows: &mut Vec<u8>,
+        out: &mut Vec<Candidate>,
+    ) -> bool {
+        let Source::Bucket(list) = &self.source else { return false };
+        let from = out.len();
+        out.resize(from + self.span.len(), Candidate::default());
+        let slots = &mut out[from..];
+        let mut kept = 0;
+        let mut low = list.low().get(self.span.clone()).unwrap_or_default();
+        let mut rows = unpack_nibbles(list.nibbles(), &self.span, rows);
+        let first = (window.base / 256) as usize;
+        let mut before = self.span.start;
+        let places = (window.base..).step_by(256).zip(bars).zip(window.classes.as_chunks::<256>().0);
+        for (bucket, ((base, bar), classes)) in places.take(window.buckets()).enumerate() {
+            let next = list.offset(first + bucket + 1) as usize;
+            let (Some((own, rest)), Some((own_rows, rest_rows))) =
+                (low.split_at_checked(next - before), rows.split_at_checked(next - before))
+            else {
+                break;
+            };
+            for (byte, row) in own.iter().zip(own_rows) {
+                let bound = value(values, *row, classes[usize::from(*byte)]);
+                if let Some(slot) = slots.get_mut(kept) {
+                    *slot = Candidate { ordinal: base | u32::from(*byte), bound };
+                }
+                kept += usize::from(bound >= *bar);
+            }
+            (low, rows, before) = (rest, rest_rows, next);
+        }
+        out.truncate(from + kept);
+        true
+    }
+
     /// Adds to `reach` what the list can add at most to a leaf of each bucket of the window.
     pub fn add_reach(&self, window: &Window<'_>, reach: &mut [u32; BUCKETS]) {
         let buckets = &mut reach[..window.buckets()];
@@ -468,7 +544,7 @@ fn blamed(origin: Option<Origin<'_>>, damage: Damage) -> Error {
 }
 
 fn unpack(list: &PostingList<'_>) -> std::result::Result<Sparse, Damage> {
-    let mut sparse = Sparse::default();
+    let mut sparse = Sparse::new();
     sparse.ids.reserve(list.count() as usize);
     sparse.rows.reserve(list.count() as usize);
     list.blocks(

@@ -22,6 +22,7 @@ mod best;
 mod list;
 mod options;
 mod plan;
+mod room;
 mod score;
 mod segment;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use options::FieldWeights;
 pub use options::MAX_TERMS;
 pub use options::SearchOptions;
 pub use options::WeightedTerm;
+pub(super) use plan::BATCH;
 pub(super) use plan::Order;
 pub(super) use plan::Plan;
 pub(super) use plan::Share;

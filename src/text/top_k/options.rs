@@ -33,7 +33,7 @@ impl<'a> WeightedTerm<'a> {
 /// `body * (occurrences in the leaf's own title and text) + title * (those in the titles above it)`, and a
 /// leaf's length is the same sum over all terms. `(1, 1)`: the full field; `(1, 0)`: the leaf alone; `(0, 1)`:
 /// its heading path.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FieldWeights {
     /// From 0 to 1,000,000.
     pub body: f32,

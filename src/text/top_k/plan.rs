@@ -3,6 +3,7 @@
 use super::SearchOptions;
 use super::best::Best;
 use super::list::List;
+use super::room::Table;
 use super::score::Formula;
 use super::score::Lower;
 use super::score::Parts;
@@ -14,6 +15,7 @@ use crate::format::text::BUILT_B;
 use crate::format::text::BUILT_K1;
 use crate::format::text::Bounds;
 use crate::format::text::NO_CLASS;
+use crate::kernels::Candidate;
 use crate::kernels::VALUES;
 use crate::kernels::Values;
 use crate::text::Scored;
@@ -27,13 +29,16 @@ pub struct Share<'a> {
     pub lists: Vec<List<'a>>,
 }
 
+/// Leaves that are scored at once.
+pub const BATCH: usize = 16;
+
 /// A query made ready.
 pub struct Plan<'a> {
     pub options: &'a SearchOptions<'a>,
     formula: Formula,
     /// What each term adds, in the order of the query.
     terms: Vec<Weight>,
-    tables: Vec<Option<Box<Values>>>,
+    tables: Vec<Option<Table>>,
     /// How many tables there are.
     lists: usize,
     scale: f64,
@@ -65,12 +70,14 @@ impl<'a> Plan<'a> {
         }
         let lists = bounds.iter().flatten().count();
         let scale = scale(sum, lists);
-        let mut tables: Vec<Option<Box<Values>>> = Vec::with_capacity(bounds.len());
+        let mut tables: Vec<Option<Table>> = Vec::with_capacity(bounds.len());
         for (table, bounds) in bounds.iter().enumerate() {
             tables.push(bounds.as_ref().map(|bounds| {
-                let mut values = Box::new([0; VALUES]);
-                parts[table % 2].fill(bounds, narrow(most(table) * scale), &mut values);
-                values
+                let mut made = Table::new();
+                if let Some(values) = made.values_mut() {
+                    parts[table % 2].fill(bounds, narrow(most(table) * scale), values);
+                }
+                made
             }));
         }
         let plan = Self { options, formula, terms, tables, lists, scale };
@@ -91,7 +98,7 @@ impl<'a> Plan<'a> {
     /// What the postings of the list of table `table` are worth.
     pub fn values(&self, table: usize) -> &Values {
         const NONE: &Values = &[0; VALUES];
-        self.tables.get(table).and_then(Option::as_deref).unwrap_or(NONE)
+        self.tables.get(table).and_then(|table| table.as_ref()?.values()).unwrap_or(NONE)
     }
 
     /// What is best before anything was found.
@@ -109,25 +116,77 @@ impl<'a> Plan<'a> {
         Some(Lower::new(&self.formula, self.lists, share.segment.is_full, high))
     }
 
-    /// The leaf `ordinal` of `share` with its exact score; `None` past the last leaf.
+    /// Writes the exact scores of the leaves `ordinals` of `share` to `scores`, at most [`BATCH`]; what is written
+    /// for an ordinal behind the last leaf means nothing.
+    ///
+    /// One list is asked for all leaves before the next is, for lookups that do not wait for each other.
     ///
     /// # Errors
     ///
     /// `Corrupt` if a list is damaged.
-    pub fn score(&self, share: &Share<'_>, order: &Order, ordinal: u32) -> Result<Option<Scored>> {
-        let Some((node, len)) = share.segment.leaf(ordinal, &self.formula) else { return Ok(None) };
-        let mut score = 0.0;
+    pub fn scores(
+        &self,
+        share: &Share<'_>,
+        order: &Order,
+        ordinals: &[u32],
+        scores: &mut [f32; BATCH],
+    ) -> Result<()> {
+        let mut lens = [0.0; BATCH];
+        for (len, ordinal) in lens.iter_mut().zip(ordinals) {
+            *len = share.segment.len(*ordinal, &self.formula);
+        }
+        scores.fill(0.0);
         for (term, weight) in self.terms.iter().enumerate() {
-            let freq = |table: usize| match order.place(table) {
-                Some(at) => share.lists[at].freq(ordinal),
-                None => Ok(0),
-            };
-            let (body, title) = (freq(2 * term)?, freq(2 * term + 1)?);
-            if body > 0 || title > 0 {
-                score += weight.of_weighted(self.formula.term_freq(body, u64::from(title)), len);
+            let (mut body, mut title) = ([0; BATCH], [0; BATCH]);
+            for (table, freqs) in [(2 * term, &mut body), (2 * term + 1, &mut title)] {
+                if let Some(at) = order.place(table) {
+                    for (freq, ordinal) in freqs.iter_mut().zip(ordinals) {
+                        *freq = share.lists[at].freq(*ordinal)?;
+                    }
+                }
+            }
+            let freqs = body.iter().zip(&title).take(ordinals.len());
+            for ((score, len), (body, title)) in scores.iter_mut().zip(&lens).zip(freqs) {
+                if *body > 0 || *title > 0 {
+                    *score += weight.of_weighted(self.formula.term_freq(*body, u64::from(*title)), *len);
+                }
             }
         }
-        Ok(Some(Scored { node, score }))
+        Ok(())
+    }
+
+    /// Scores the leaves of `candidates`, as long as they reach the bar, and takes them in.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` if a list is damaged.
+    pub fn take_in(
+        &self,
+        share: &Share<'_>,
+        order: &Order,
+        candidates: &[Candidate],
+        best: &mut Best,
+    ) -> Result<()> {
+        let mut scores = [0.0; BATCH];
+        for batch in candidates.chunks(BATCH) {
+            let reach = batch.iter().take_while(|candidate| u32::from(candidate.bound) >= best.bar).count();
+            let mut ordinals = [0; BATCH];
+            for (ordinal, candidate) in ordinals.iter_mut().zip(batch) {
+                *ordinal = candidate.ordinal;
+            }
+            self.scores(share, order, &ordinals[..reach], &mut scores)?;
+            for (ordinal, score) in ordinals[..reach].iter().zip(scores) {
+                if best.admits(score)
+                    && let Some(node) = share.segment.node(*ordinal)
+                {
+                    best.push(Scored { node, score });
+                }
+            }
+            if reach < batch.len() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// How many terms there are.

@@ -106,15 +106,18 @@ pub fn rows_of(bounds: &Bounds) -> impl Iterator<Item = (usize, u8)> + '_ {
     bounds.iter().copied().enumerate().skip(1).filter(|(_, class)| *class != NO_CLASS)
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the scale keeps it in range")]
+/// The next whole number above, or the one above that. Added to 2^23, a float's last bits are a whole number,
+/// which needs no conversion: many are done at once.
 fn units(part: f32, unit: f32) -> u16 {
-    ((part * unit) as u16).saturating_add(1)
+    let sum = (part * unit).min(65_534.0) + 8_388_608.0;
+    let [low, high, ..] = sum.to_bits().to_le_bytes();
+    u16::from_le_bytes([low, high]) + 1
 }
 
 /// How many units a score of 1 is, so that the bounds of `lists` lists with a sum of `sum` fit 16 bits.
 pub fn scale(sum: f64, lists: usize) -> f64 {
     let lists = f64::from(u16::try_from(lists).unwrap_or(u16::MAX));
-    if sum > 0.0 { UNITS.min(65_000.0 - lists) / sum } else { 0.0 }
+    if sum > 0.0 { UNITS.min(65_000.0 - 2.0 * lists) / sum } else { 0.0 }
 }
 
 /// What is surely reached by a text whose bound is known: its score is at least
@@ -143,7 +146,7 @@ impl Lower {
             }
             *factor = (known * (1.0 - 1e-6)) as f32;
         }
-        Self { factors, slack: u32::try_from(lists + lists / 16 + 2).unwrap_or(u32::MAX) }
+        Self { factors, slack: u32::try_from(2 * lists + 2).unwrap_or(u32::MAX) }
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 65,535")]

@@ -78,11 +78,20 @@ impl Segment<'_> {
         u32::try_from(self.leaves.len()).unwrap_or(u32::MAX)
     }
 
-    /// The node and the weighted length of leaf `ordinal`.
-    pub fn leaf(&self, ordinal: u32, formula: &Formula) -> Option<(NodeId, f64)> {
-        let leaf = self.leaves.get(ordinal as usize)?;
-        let full_len = self.full_lens.get(ordinal as usize)?;
-        Some((NodeId(leaf.node), formula.len(leaf.own_len, *full_len)))
+    /// The node of leaf `ordinal`; `None` past the end.
+    pub fn node(&self, ordinal: u32) -> Option<NodeId> {
+        self.leaves.get(ordinal as usize).map(|leaf| NodeId(leaf.node))
+    }
+
+    /// The weighted length of leaf `ordinal`; 0 past the end.
+    pub fn len(&self, ordinal: u32, formula: &Formula) -> f64 {
+        let full_len = self.full_lens.get(ordinal as usize).copied().unwrap_or(0);
+        if self.is_full {
+            // The same, and one place in memory less to wait for.
+            return f64::from(full_len);
+        }
+        let own_len = self.leaves.get(ordinal as usize).map_or(0, |leaf| leaf.own_len);
+        formula.len(own_len, full_len)
     }
 
     /// The class of leaf `ordinal`; 255 past the end.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use evdb::model::TokenCounter;
 use evdb::query::Filter as EvdbFilter;
-use evdb::text::{AnalyzerConfig, Scored};
+use evdb::text::{AnalyzerConfig, Scored, SearchOptions, WeightedTerm};
 use evdb::tree::{Node, NodeKind};
 use evdb::{Database, Document, ReadTransaction, Span, WriteTransaction};
 
@@ -99,22 +99,23 @@ impl Builder for Load {
 
 struct Open {
     read: ReadTransaction,
+    kind: Kind,
     filter: EvdbFilter,
     found: Vec<Scored>,
 }
 
 fn open(folder: &Path) -> Result<Box<dyn Searcher>> {
     let read = settings().open_read_only(folder.join("compare.evdb"))?.begin_read()?;
-    Ok(Box::new(Open { read, filter: EvdbFilter::default(), found: Vec::new() }))
+    Ok(Box::new(Open { read, kind: Kind::Any, filter: EvdbFilter::default(), found: Vec::new() }))
 }
 
 impl Searcher for Open {
     fn prepare(&mut self, case: &Case) -> Result<(), Missing> {
         let attributes = case.filter.iter().map(|filter| format!("{}=yes", filter.name()));
         self.filter = EvdbFilter { attributes: attributes.collect(), ..EvdbFilter::default() };
+        self.kind = case.kind;
         match case.kind {
-            Kind::Any => Ok(()),
-            Kind::All => Err(Missing("evdb has no AND".into())),
+            Kind::Any | Kind::All => Ok(()),
             Kind::Phrase => Err(Missing("evdb has no phrases".into())),
             Kind::Prefix => Err(Missing("evdb has no prefixes".into())),
         }
@@ -122,7 +123,13 @@ impl Searcher for Open {
 
     fn search(&mut self, query: &[String]) -> Result<()> {
         let allowed = self.filter.nodes(&self.read)?;
-        self.found = self.read.text_index().search(query, allowed.as_ref(), LIMIT)?;
+        let options = SearchOptions { filter: allowed.as_ref(), limit: LIMIT, ..SearchOptions::default() };
+        let terms: Vec<WeightedTerm<'_>> = query.iter().map(|word| WeightedTerm::new(word)).collect();
+        let index = self.read.text_index();
+        self.found = match self.kind {
+            Kind::All => index.search_all(&terms, &options)?,
+            _ => index.search_any(&terms, &options)?,
+        };
         Ok(())
     }
 

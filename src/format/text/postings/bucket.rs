@@ -61,26 +61,40 @@ impl<'a> BucketList<'a> {
         Ok(Self { escapes, ..list })
     }
 
+    /// Every query checks this: buckets that share a coarse offset are compared side by side.
     fn check_offsets(&self, count: u32) -> Result<(), &'static str> {
-        let mut before = 0;
-        let mut widest = 0;
-        for (coarse, fine) in self.coarse.iter().zip(self.fine.chunks(SHARING)) {
+        const MOST: u16 = 256;
+        let (whole, rest) = self.fine.as_chunks::<SHARING>();
+        let mut last = [[0; 2]; SHARING];
+        for (fine, own) in last.iter_mut().zip(rest) {
+            *fine = *own;
+        }
+        // The places behind the last offset repeat it.
+        let end = rest.last().copied().unwrap_or_default();
+        for fine in last.iter_mut().skip(rest.len()) {
+            *fine = end;
+        }
+        let shared = whole.iter().chain((!rest.is_empty()).then_some(&last));
+        let (mut before, mut is_wrong) = (0, false);
+        for (coarse, fine) in self.coarse.iter().zip(shared) {
             let base = u32::from_le_bytes(*coarse);
-            if fine.first().is_none_or(|fine| *fine != [0; 2]) || base > count {
-                return Err("a coarse offset is not that of its first bucket");
-            }
-            for fine in fine {
-                let offset = base + u32::from(u16::from_le_bytes(*fine));
+            let fine = fine.map(u16::from_le_bytes);
+            let [first, .., behind] = fine;
+            let mut steps = [0; SHARING];
+            for (step, (low, high)) in steps.iter_mut().zip(fine.iter().zip(fine.iter().skip(1))) {
                 // Descending offsets wrap to more than a bucket holds.
-                widest = widest.max(offset.wrapping_sub(before));
-                before = offset;
+                *step = high.wrapping_sub(*low);
             }
+            let wide = steps.iter().fold(0, |wide, step| wide | u16::from(*step > MOST));
+            let step = base.wrapping_sub(before);
+            is_wrong |= wide != 0 || first != 0 || base > count || step > u32::from(MOST);
+            before = base.saturating_add(u32::from(behind));
+        }
+        if is_wrong {
+            return Err("they do not ascend, or a bucket has too many postings");
         }
         if self.offset(0) != 0 || before != count {
             return Err("they do not begin with 0 and end with the count");
-        }
-        if widest as usize > BUCKET_ORDINALS {
-            return Err("they do not ascend, or a bucket has too many postings");
         }
         Ok(())
     }

@@ -94,9 +94,10 @@ impl<'a> PackedList<'a> {
         mut each: impl FnMut(&[u32], &[u32]),
     ) -> Decoded<()> {
         let mut first = 0;
+        let (mut ids, mut freqs) = ([0; BLOCK], [0; BLOCK]);
         for skip in self.skips.iter().copied().map(Skip::of) {
             if wanted(first, skip.last) {
-                let (ids, freqs) = self.block(skip, first)?;
+                self.block(skip, first, &mut ids, &mut freqs)?;
                 each(&ids, &freqs);
             }
             first = skip.last + 1;
@@ -114,7 +115,8 @@ impl<'a> PackedList<'a> {
         let first = first.map_or(0, |skip| Skip::of(*skip).last + 1);
         match self.skips.get(block).copied().map(Skip::of) {
             Some(skip) => {
-                let (ids, freqs) = self.block(skip, first)?;
+                let (mut ids, mut freqs) = ([0; BLOCK], [0; BLOCK]);
+                self.block(skip, first, &mut ids, &mut freqs)?;
                 Ok(Found::among(&ids, &freqs, ordinal, group))
             }
             None if self.tail.count > 0 => {
@@ -126,24 +128,30 @@ impl<'a> PackedList<'a> {
         }
     }
 
-    /// The block of `skip`, whose ordinals begin at `first` or above.
-    fn block(&self, skip: Skip, first: u32) -> Decoded<([u32; BLOCK], [u32; BLOCK])> {
+    /// Writes the block of `skip`, whose ordinals begin at `first` or above.
+    fn block(&self, skip: Skip, first: u32, ids: &mut [u32; BLOCK], freqs: &mut [u32; BLOCK]) -> Decoded<()> {
         let packer = BitPacker4x::new();
-        let mut ids = [0_u32; BLOCK];
-        let mut freqs = [0_u32; BLOCK];
         let bad = |why| Damage { field: "block", offset: self.start + skip.offset, why };
         let from = self.data.get(skip.offset..).unwrap_or_default();
         let parts = from.split_at_checked(16 * usize::from(skip.bits));
         let (packed, rest) = parts.ok_or(bad("the block is cut short"))?;
         let packed_tf = rest.get(..16 * usize::from(skip.tf_bits)).ok_or(bad("the block is cut short"))?;
-        packer.decompress_sorted(first.saturating_sub(1), packed, &mut ids, skip.bits);
-        packer.decompress(packed_tf, &mut freqs, skip.tf_bits);
-        let ascends = ids.windows(2).fold(true, |ok, pair| ok & matches!(pair, [a, b] if a < b));
-        let [lowest, .., highest] = ids;
-        if !ascends || lowest < first || highest != skip.last {
+        packer.decompress_sorted(first.saturating_sub(1), packed, ids, skip.bits);
+        if skip.tf_bits == 0 {
+            freqs.fill(1);
+        } else {
+            packer.decompress(packed_tf, freqs, skip.tf_bits);
+            for freq in freqs {
+                *freq = freq.saturating_add(1);
+            }
+        }
+        // Added up, not given up at the first: all are compared side by side.
+        let stuck: u32 = ids.iter().zip(ids.iter().skip(1)).map(|(a, b)| u32::from(a >= b)).sum();
+        let [lowest, .., highest] = *ids;
+        if stuck > 0 || lowest < first || highest != skip.last {
             return Err(bad("the ordinals do not ascend to the last"));
         }
-        Ok((ids, freqs.map(|freq| freq.saturating_add(1))))
+        Ok(())
     }
 }
 
