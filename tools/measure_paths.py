@@ -95,7 +95,7 @@ def with_phantoms(answer, question, vectors):
     best = {}
     for name, strength, similarity, asked in answer["names"]:
         close = max(0.0, sum(a * b for a, b in zip(vectors[name], question)))
-        gain = strength**3 * (max(0.0, similarity) + 0.2) * 0.75 * (0.25 if asked else 1)
+        gain = strength**3 * (max(0.0, similarity) + 0.15) * 0.75 * (0.25 if asked else 1)
         best[name] = max(best.get(name, 0.0), gain + 0.6 * close + (0.2 if asked else 0))
     rows = [(hit["hit"]["score"], hit["id"]) for hit in answer["hits"]]
     rows += [(score, f"phantom {name}") for name, score in best.items()]

@@ -42,7 +42,7 @@ impl Default for PathWeights {
             reverse: 0.75,
             similarity: 1.0,
             coverage: 0.25,
-            constant: 0.2,
+            constant: 0.15,
             rarity: 0.45,
             anchor: 3.0,
             asked: 0.25,
