@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::extract::NameRules;
-use super::extract::extract;
 use super::balance;
 use super::balance::Rows;
+use super::extract::NameRules;
+use super::extract::extract;
 use super::options::Options;
 use super::options::Report;
 use super::options::Warning;
@@ -407,7 +407,15 @@ struct Job {
 
 impl Job {
     fn new(document: Document, base: usize) -> Self {
-        Self { document, base, hash: [0; 32], prepared: None, given: Vec::new(), embedded: Vec::new(), patch: None }
+        Self {
+            document,
+            base,
+            hash: [0; 32],
+            prepared: None,
+            given: Vec::new(),
+            embedded: Vec::new(),
+            patch: None,
+        }
     }
 
     /// Gives the document a tree if it is to be balanced, and hashes it.

@@ -214,7 +214,7 @@ impl FindPaths {
             );
             return Err(Error::invalid(message));
         }
-        let terms = read.analyzer().distinct_terms(question.text);
+        let terms = read.analyzers().distinct_terms(question.text);
         let hits = read.text_index().hits(&view, &terms)?;
         let lexical = share_of_best(Scorer::new(&view, &hits, Bm25::default()).leaf_scores());
         let dense = self.dense(read, index.leaves(), question)?;
@@ -327,7 +327,7 @@ impl ByWords<'_> {
                 let (start, whole): &(u32, String) = &text;
                 let from = entry.span.start.saturating_sub(*start) as usize;
                 let until = entry.span.end.saturating_sub(*start) as usize;
-                self.read.analyzer().terms(whole.get(from..until).unwrap_or_default(), &mut |term| {
+                self.read.analyzers().body().terms(whole.get(from..until).unwrap_or_default(), &mut |term| {
                     if let Some(bit) = terms.get(term) {
                         held |= 1 << bit;
                     }
