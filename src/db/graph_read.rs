@@ -226,6 +226,27 @@ impl ReadTransaction {
         }
     }
 
+    /// Hands the place of the text of every hyperedge that has one to `visit`, by id.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`, `Io`, whatever `visit` returns.
+    pub fn for_each_place(
+        &self,
+        mut visit: impl FnMut(HyperedgeId, NodeId, Span) -> Result<()>,
+    ) -> Result<()> {
+        let graph = self.graph()?;
+        self.state.snapshot.scan(&HYPEREDGE, &[], |key, payload| {
+            let id = key::parse_one(key).ok_or_else(|| HYPEREDGE.malformed(key, "key", 0, "it is no id"))?;
+            let record: HyperedgeRecord = codec::decode(&HYPEREDGE, key, payload)?;
+            let live = graph.kind(HyperedgeId(id)).is_some();
+            if let Some((node, start, end)) = record.place.filter(|(_, start, end)| live && start <= end) {
+                visit(HyperedgeId(id), NodeId(node), Span::new(start, end))?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
     /// The entity of that name and kind, which are normalised first.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! * [`GraphRows`], [`GraphSegment`]: an immutable part of the graph, as it is kept.
 //! * [`Graph`]: the live graph of a state, rows both ways; [`Object`]: anything in it.
 //! * [`Expand`], [`PageRank`], [`BeamPaths`]: ways through it, all bounded, all safe from cycles.
+//! * [`paths`]: names of a text by rule, and multi-hop retrieval along shared names.
 //! * [`NameIndex`]: entities by the words of their names. [`Specificity`]: how common an object is.
 //!
 //! Results are in one fixed order; ties go to the lower id. It is not for names and texts, which `db` reads, nor for
@@ -16,6 +17,7 @@ mod key;
 mod names;
 mod pagerank;
 mod patch;
+pub mod paths;
 mod segment;
 mod specific;
 #[cfg(test)]

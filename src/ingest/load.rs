@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::balance;
 use super::balance::Rows;
+use super::extract::NameRules;
+use super::extract::extract;
 use super::options::Options;
 use super::options::Report;
 use super::options::Warning;
@@ -17,6 +19,7 @@ use crate::db::WriteTransaction;
 use crate::db::content_hash;
 use crate::error::Error;
 use crate::error::Result;
+use crate::graph::GraphPatch;
 use crate::model::Embedder;
 use crate::providers::Matrix;
 use crate::tree::Document;
@@ -91,6 +94,7 @@ pub struct Loader<'a> {
     threads: usize,
     embedder: Option<SpaceEmbedder>,
     vectors: Option<GivenVectors>,
+    names: Option<NameRules>,
     batch: Vec<Document>,
     batch_bytes: usize,
     limits: Limits,
@@ -118,6 +122,7 @@ impl<'a> Loader<'a> {
             threads: 1,
             embedder: None,
             vectors: None,
+            names: None,
             batch: Vec::new(),
             batch_bytes: 0,
             limits: Limits { batch_bytes: BATCH_BYTES, commit_bytes: COMMIT_BYTES },
@@ -171,6 +176,14 @@ impl<'a> Loader<'a> {
     #[must_use]
     pub fn vectors(mut self, vectors: GivenVectors) -> Self {
         self.vectors = Some(vectors);
+        self
+    }
+
+    /// Puts the names, sentences and relations of each document into the graph, as `rules` read them. The rules learn
+    /// each batch before they read it, so that a document's names depend a little on what is loaded with it.
+    #[must_use]
+    pub fn names(mut self, rules: NameRules) -> Self {
+        self.names = Some(rules);
         self
     }
 
@@ -295,7 +308,12 @@ impl<'a> Loader<'a> {
             }
         }
         self.progress.unchanged += (read - changed.len()) as u64;
-        let prepared = in_parallel(&mut changed, self.threads, |job| job.prepare(database, embedder, given));
+        if let Some(names) = &mut self.names {
+            changed.iter().for_each(|job| names.learn(&job.document));
+        }
+        let names = self.names.as_ref();
+        let prepared =
+            in_parallel(&mut changed, self.threads, |job| job.prepare(database, embedder, given, names));
         if let Err(error) = prepared {
             // None of this batch has been written yet.
             self.transaction = Some(transaction);
@@ -322,6 +340,9 @@ impl<'a> Loader<'a> {
                 }
             }
             let (document, id) = (prepared.document(), upsert.document());
+            if let Some(patch) = &job.patch {
+                transaction.put_graph(id, document, patch)?;
+            }
             for (space, rows) in [(given_space, &job.given), (made_space, &job.embedded)] {
                 if let Some(space) = space {
                     transaction.put_leaf_vectors(space, document, id, rows)?;
@@ -380,11 +401,20 @@ struct Job {
     prepared: Option<PreparedDocument>,
     given: Vec<f32>,
     embedded: Vec<f32>,
+    patch: Option<GraphPatch>,
 }
 
 impl Job {
     fn new(document: Document, base: usize) -> Self {
-        Self { document, base, hash: [0; 32], prepared: None, given: Vec::new(), embedded: Vec::new() }
+        Self {
+            document,
+            base,
+            hash: [0; 32],
+            prepared: None,
+            given: Vec::new(),
+            embedded: Vec::new(),
+            patch: None,
+        }
     }
 
     /// Gives the document a tree if it is to be balanced, and hashes it.
@@ -404,6 +434,7 @@ impl Job {
         database: &Database,
         embedder: Option<&SpaceEmbedder>,
         given: Option<&GivenVectors>,
+        names: Option<&NameRules>,
     ) -> Result<()> {
         let document = std::mem::replace(&mut self.document, Document::new("", ""));
         if let Some(given) = given {
@@ -414,6 +445,10 @@ impl Job {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             self.embedded = vec![0.0; texts.len() * embedder.dimensions()];
             embedder.embed(&texts, &mut self.embedded)?;
+        }
+        if let Some(names) = names {
+            document.validate()?;
+            self.patch = Some(extract(&document, names)?.patch(&document));
         }
         self.prepared = Some(database.prepare_hashed(document, self.hash)?);
         Ok(())

@@ -37,6 +37,7 @@
 mod balance;
 mod decode;
 mod detect;
+pub mod extract;
 mod front_matter;
 mod html;
 mod jsonl;

@@ -5,11 +5,13 @@
 //! Implementations that ship with evdb are in [`crate::providers`].
 
 mod embedder;
+mod entity_recognizer;
 mod language_model;
 #[cfg(any(test, feature = "testing"))]
 pub mod scripted;
 mod token_counter;
 
 pub use embedder::Embedder;
+pub use entity_recognizer::{EntityRecognizer, RecognizedEntity};
 pub use language_model::{Completion, LanguageModel, Prompt};
 pub use token_counter::TokenCounter;

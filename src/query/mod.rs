@@ -7,6 +7,7 @@
 //! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
 //! * [`ScoreMap`], [`Fusion`], [`ConsensusG1`], [`ConsensusG3`]: sparse scores of several views made one.
 //! * [`find_entities`], [`expand`], [`page_rank`], [`beam_paths`], [`project`]: the graph, asked.
+//! * [`FindPaths`], [`path_index`]: leaves that what matches leads to, with the way to each.
 //! * [`Mmr`]: the same ranking with less repetition.
 //! * [`Pool`]: what several searches found, by kind, within a size.
 //! * [`Packing`]: from a ranking to an [`EvidenceList`], which [`Format`] renders.
@@ -24,6 +25,8 @@ mod graph;
 mod leaf_score;
 mod mmr;
 mod pack;
+mod path_index;
+mod paths;
 mod pool;
 mod render;
 mod scope;
@@ -42,6 +45,8 @@ pub use graph::{EntityQuery, beam_paths, expand, find_entities, page_rank, proje
 pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
+pub use path_index::path_index;
+pub use paths::{BaseWeights, FindPaths, PathHit, PathStep, SentenceVectors};
 pub use pool::{Pool, PoolHit, PoolKind, PoolOrigin, PoolSearch, PoolUnit, Pooled};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};

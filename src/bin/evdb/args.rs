@@ -168,6 +168,9 @@ pub struct LoadArgs {
     /// Make no vectors with the built-in embedder
     #[arg(long, help_heading = "Vectors")]
     pub no_embed: bool,
+    /// Put names, sentences and relations into the graph, as rules for English find them
+    #[arg(long, help_heading = "Graph")]
+    pub names: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

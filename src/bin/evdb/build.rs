@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use evdb::ingest::extract::NameRules;
 use evdb::ingest::{GivenVectors, Loader, Options, Progress, RowOrder, SpaceEmbedder};
 use evdb::providers::{Npy, StaticEmbedder};
 use evdb::text::{AnalyzerConfig, TextConfig};
@@ -122,6 +123,9 @@ pub fn load(
     }
     if let Some(embedder) = embedder {
         loader = loader.embedder(embedder);
+    }
+    if args.names {
+        loader = loader.names(NameRules::default());
     }
     let mut loaded = Loaded {
         progress: Progress::default(),

@@ -164,5 +164,6 @@ fn load_args() -> LoadArgs {
         space: "vectors".to_owned(),
         embed: false,
         no_embed: false,
+        names: false,
     }
 }
