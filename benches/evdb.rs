@@ -7,6 +7,7 @@
 //!
 //! Run with `cargo bench`; one of them with `cargo bench -- ask`.
 
+use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,7 +90,7 @@ fn passages() -> Vec<Document> {
             for _ in 0..80 {
                 // The inverse of a distribution whose density falls with the rank.
                 let rank = 50_000_f64.powf(uniform());
-                document.text.push_str(&format!("w{rank:.0} "));
+                write!(document.text, "w{rank:.0} ").expect("a string takes it");
             }
             let [start, end] = [start, document.text.len()].map(|at| u32::try_from(at).expect("short"));
             let section = document.nodes.iter().rposition(|node| node.kind == NodeKind::Section);
@@ -123,7 +124,9 @@ fn bench_build(c: &mut Criterion) {
                     let builder = Database::builder().token_counter(Arc::new(Quarters));
                     let db = builder.write_memory_bytes(memory).in_memory().expect("memory");
                     let mut loader = Loader::new(&db).threads(threads);
-                    passages.into_iter().for_each(|document| loader.add(document).expect("sound"));
+                    for document in passages {
+                        loader.add(document).expect("sound");
+                    }
                     loader.finish().expect("it is written");
                     db
                 },

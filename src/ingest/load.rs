@@ -309,7 +309,9 @@ impl<'a> Loader<'a> {
         }
         self.progress.unchanged += (read - changed.len()) as u64;
         if let Some(names) = &mut self.names {
-            changed.iter().for_each(|job| names.learn(&job.document));
+            for job in &changed {
+                names.learn(&job.document);
+            }
         }
         let names = self.names.as_ref();
         let prepared =

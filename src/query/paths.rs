@@ -365,7 +365,9 @@ impl ByWords<'_> {
 fn share_of_best(mut scores: Vec<f32>) -> Vec<f32> {
     let best = scores.iter().copied().fold(0.0, f32::max);
     if best > 0.0 {
-        scores.iter_mut().for_each(|score| *score /= best);
+        for score in &mut scores {
+            *score /= best;
+        }
     }
     scores
 }

@@ -92,7 +92,7 @@ pub fn capitalised(text: &str, words: &[Word]) -> Vec<Range<usize>> {
             let mut next = end;
             while next < end + 2
                 && between(next - 1) == Gap::Space
-                && words.get(next).is_some_and(|word| is_connector(word))
+                && words.get(next).is_some_and(is_connector)
             {
                 next += 1;
             }
@@ -102,7 +102,7 @@ pub fn capitalised(text: &str, words: &[Word]) -> Vec<Range<usize>> {
             match words.get(next) {
                 Some(word) if word.case == Case::Upper => end = signed_end(next),
                 Some(word) if is_number(&word.folded) && word.folded.len() <= MAX_NUMBER_DIGITS => {
-                    end = next + 1
+                    end = next + 1;
                 }
                 _ => break,
             }

@@ -284,7 +284,7 @@ impl Walk<'_> {
             self.leave(*anchor, &mut hops);
         }
         let top = highest(self.base);
-        let similar = self.similarities(&hops, similarity)?;
+        let similar = Self::similarities(&hops, similarity)?;
         let mut round = Round {
             hops: Vec::with_capacity(hops.len()),
             base: self.base.to_vec(),
@@ -374,7 +374,6 @@ impl Walk<'_> {
 
     /// How well the sentence of each hop matches.
     fn similarities(
-        &self,
         hops: &[(Hop, u32)],
         similarity: &mut dyn FnMut(&[u32]) -> Result<Vec<f32>>,
     ) -> Result<Vec<f32>> {

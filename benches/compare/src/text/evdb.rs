@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use evdb::model::TokenCounter;
 use evdb::query::Filter as EvdbFilter;
-use evdb::text::{AnalyzerConfig, Scored, SearchOptions, WeightedTerm};
+use evdb::text::{AnalyzerConfig, Query, Scored, SearchOptions, WeightedTerm};
 use evdb::tree::{Node, NodeKind};
 use evdb::{Database, Document, ReadTransaction, Span, WriteTransaction};
 
@@ -114,21 +114,22 @@ impl Searcher for Open {
         let attributes = case.filter.iter().map(|filter| format!("{}=yes", filter.name()));
         self.filter = EvdbFilter { attributes: attributes.collect(), ..EvdbFilter::default() };
         self.kind = case.kind;
-        match case.kind {
-            Kind::Any | Kind::All => Ok(()),
-            Kind::Phrase => Err(Missing("evdb has no phrases".into())),
-            Kind::Prefix => Err(Missing("evdb has no prefixes".into())),
-        }
+        Ok(())
     }
 
     fn search(&mut self, query: &[String]) -> Result<()> {
         let allowed = self.filter.nodes(&self.read)?;
         let options = SearchOptions { filter: allowed.as_ref(), limit: LIMIT, ..SearchOptions::default() };
         let terms: Vec<WeightedTerm<'_>> = query.iter().map(|word| WeightedTerm::new(word)).collect();
-        let index = self.read.text_index();
+        let (index, analyzers) = (self.read.text_index(), self.read.analyzers());
         self.found = match self.kind {
+            Kind::Any => index.search_any(&terms, &options)?,
             Kind::All => index.search_all(&terms, &options)?,
-            _ => index.search_any(&terms, &options)?,
+            Kind::Phrase => {
+                let phrase = Query::Phrase { words: query.join(" "), slop: 0, prefix: false };
+                index.query(&phrase, analyzers, &options)?
+            }
+            Kind::Prefix => index.query(&Query::Prefix(query.concat()), analyzers, &options)?,
         };
         Ok(())
     }
