@@ -83,7 +83,7 @@ fn main() -> Result<()> {
     written.and_then(|()| out.flush().map_err(|error| Error::io("write", "the output", error)))
 }
 
-fn invalid(error: serde_json::Error) -> Error {
+fn invalid(error: &serde_json::Error) -> Error {
     Error::invalid(error.to_string())
 }
 
@@ -171,9 +171,9 @@ fn ask(
 
 /// The search that `options` describe, which must all be of its own.
 fn search(options: &BTreeMap<String, String>) -> Result<FindPaths> {
-    let mut value = serde_json::to_value(FindPaths::default()).map_err(invalid)?;
+    let mut value = serde_json::to_value(FindPaths::default()).map_err(|error| invalid(&error))?;
     for (name, text) in options {
-        let given: Value = serde_json::from_str(text).map_err(invalid)?;
+        let given: Value = serde_json::from_str(text).map_err(|error| invalid(&error))?;
         let places = ["", "/base", "/paths", "/paths/weights"].map(|place| format!("{place}/{name}"));
         let place = places.iter().find(|place| value.pointer(place).is_some());
         let place = place.ok_or_else(|| Error::invalid(format!("there is no option --{name}")))?;
@@ -181,7 +181,7 @@ fn search(options: &BTreeMap<String, String>) -> Result<FindPaths> {
             *slot = given;
         }
     }
-    serde_json::from_value(value).map_err(invalid)
+    serde_json::from_value(value).map_err(|error| invalid(&error))
 }
 
 /// A question, as it is asked.

@@ -18,7 +18,7 @@ fn ranks(db: &Database, question: &str) -> Vec<(usize, u32)> {
     let mut leaves = Vec::new();
     for (_, document) in read.roots().expect("whole").iter() {
         let tree = read.tree(*document).expect("whole");
-        leaves.extend(tree.nodes().filter(|node| node.is_leaf()).map(|node| node.id()));
+        leaves.extend(tree.nodes().filter(evdb::tree::NodeView::is_leaf).map(|node| node.id()));
     }
     let terms = read.analyzers().body().distinct_terms(question);
     let hits = read.text_index().search(&terms, None, 1_000).expect("whole");
@@ -91,7 +91,9 @@ proptest! {
                             write.take().expect("open").commit().expect("committed");
                         }
                     }
-                    write.map(|write| write.commit().expect("committed"));
+                    if let Some(write) = write {
+                        write.commit().expect("committed");
+                    }
                 }
                 Change::Load(count, first, seed) => {
                     let mut loader = Loader::new(&db).threads(2).batch_bytes(1 << 10).commit_bytes(20 << 10);

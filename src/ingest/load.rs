@@ -199,7 +199,7 @@ impl<'a> Loader<'a> {
     ///
     /// # Errors
     ///
-    /// As [`read_path`]; `InvalidInput` if a matrix has no row for a leaf; `Io`. Batches written before stay.
+    /// As [`read_path`](super::read_path); `InvalidInput` if a matrix has no row for a leaf; `Io`. Batches written before stay.
     pub fn load(&mut self, path: &Path, root: &Path) -> Result<Report> {
         let loaded = self.read(path, root);
         self.keep(loaded)
