@@ -205,10 +205,15 @@ impl TextIndex {
                     continue;
                 }
                 if let Some(weights) = weights {
-                    scores.fill(0.0);
                     window.score(&compiled.plan, &found, &*found.bits, weights, &mut scores);
                 }
                 each(reader, first, &*found.bits, &scores);
+                // Only these were touched; a window's worth of zeros costs more than its matches.
+                for at in ones(&*found.bits) {
+                    if let Some(score) = scores.get_mut(at as usize) {
+                        *score = 0.0;
+                    }
+                }
             }
         }
         Ok(())

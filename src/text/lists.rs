@@ -1,6 +1,5 @@
 //! Where what may stand in one place of a query is, in one segment.
 
-use std::cell::Cell;
 use std::cell::OnceCell;
 use std::ops::Range;
 
@@ -14,7 +13,6 @@ use super::reader::TermPostings;
 use super::source::PartSource;
 use crate::error::Result;
 use crate::format::text::Decoded;
-use crate::format::text::Grouping;
 use crate::format::text::Place;
 use crate::format::text::PostingList;
 use crate::format::text::TermEntry;
@@ -236,10 +234,8 @@ impl OpenSlot<'_> {
             return Ok(());
         }
         let Some((term, list)) = &self.single else { return Ok(()) };
-        let wanted = |first: u32, last: u32| {
-            first < within.end && last >= within.start && candidates.has_any(first.max(within.start), last)
-        };
-        let done = list.blocks(wanted, |ids, freqs| {
+        let wanted = |_, first: u32, last: u32| candidates.has_any(first.max(within.start), last);
+        let done = list.groups_in(within.clone(), wanted, |_, ids, freqs| {
             for (id, freq) in ids.iter().zip(freqs) {
                 if within.contains(id) && candidates.has(*id) {
                     each(*id, *freq);
@@ -264,21 +260,14 @@ impl OpenSlot<'_> {
         };
         let Some((_, positions)) = self.lists.term(0, self.reader, source)? else { return Ok(()) };
         let positions = self.reader.body_positions(term, positions)?;
-        // A block is asked for once, in its turn: that is its number.
-        let (asked, block) = (Cell::new(0_u32), Cell::new(0_u32));
-        let wanted = |first: u32, last: u32| {
-            block.set(asked.get());
-            asked.set(asked.get() + 1);
+        let wanted = |_, first: u32, last: u32| {
             let next = leaves.partition_point(|leaf| *leaf < first);
             leaves.get(next).is_some_and(|leaf| *leaf <= last)
         };
+        let (Some(lowest), Some(highest)) = (leaves.first(), leaves.last()) else { return Ok(()) };
         let mut failed = Ok(());
         let mut left = leaves;
-        let done = list.blocks(wanted, |ids, freqs| {
-            let group = match positions.grouping() {
-                Grouping::Blocks => block.get(),
-                Grouping::Buckets => ids.first().map_or(0, |id| id / 256),
-            };
+        let done = list.groups_in(*lowest..highest + 1, wanted, |group, ids, freqs| {
             let mut before = 0_u64;
             let mut add = || -> Decoded<()> {
                 let group = positions.group(group)?;

@@ -1,5 +1,7 @@
 //! Posting lists. format-spec.md section 7.5.
 
+use std::ops::Range;
+
 use super::Damage;
 use super::Decoded;
 use super::Field;
@@ -231,14 +233,33 @@ impl<'a> PostingList<'a> {
         mut wanted: impl FnMut(u32, u32) -> bool,
         mut each: impl FnMut(&[u32], &[u32]),
     ) -> Decoded<()> {
+        let everything = 0..u32::MAX;
+        self.groups_in(everything, |_, first, last| wanted(first, last), |_, ids, freqs| each(ids, freqs))
+    }
+
+    /// As [`blocks`](Self::blocks), for the groups that may hold an ordinal of `within`; the others are not even
+    /// asked about. Both closures get the group's number as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocks`](Self::blocks).
+    pub fn groups_in(
+        &self,
+        within: Range<u32>,
+        mut wanted: impl FnMut(u32, u32, u32) -> bool,
+        mut each: impl FnMut(u32, &[u32], &[u32]),
+    ) -> Decoded<()> {
         match &self.kind {
-            Kind::Short(ShortList(pairs)) if pairs.count > 0 && wanted(0, pairs.bound - 1) => {
-                pairs.decode(&mut each)
+            _ if within.is_empty() => Ok(()),
+            Kind::Short(ShortList(pairs))
+                if pairs.count > 0 && within.start < pairs.bound && wanted(0, 0, pairs.bound - 1) =>
+            {
+                pairs.decode(&mut |ids, freqs| each(0, ids, freqs))
             }
             Kind::Short(_) => Ok(()),
-            Kind::Packed(list) => list.blocks(wanted, each),
-            Kind::Bucket(list) => list.blocks(wanted, each),
-            Kind::Dense(list) => list.blocks(wanted, each),
+            Kind::Packed(list) => list.groups_in(&within, wanted, each),
+            Kind::Bucket(list) => list.groups_in(&within, wanted, each),
+            Kind::Dense(list) => list.groups_in(&within, wanted, each),
         }
     }
 

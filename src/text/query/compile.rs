@@ -133,7 +133,11 @@ impl Compiler<'_> {
             Query::Any(of) => any(self.plans(of, context)?, 1),
             Query::AtLeast { count, of } => any(self.plans(of, context)?, *count as usize),
             Query::Not(query) => self.plan(query, context)?.map(|plan| Plan::Not(Box::new(plan))),
-            Query::Optional(query) => self.plan(query, context)?.map(|plan| Plan::Optional(Box::new(plan))),
+            // It leaves nothing out, whether it holds a word or not.
+            Query::Optional(query) => {
+                let plan = self.plan(query, context)?;
+                Some(plan.map_or(Plan::Everything, |plan| Plan::Optional(Box::new(plan))))
+            }
             Query::Boost { by, query } => {
                 let boost = (context.boost * by).min(MAX_BOOST);
                 self.plan(query, Context { boost, ..context })?

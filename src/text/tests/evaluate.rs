@@ -160,7 +160,7 @@ impl Oracle {
                 of.iter().map(|scores| scores.is_none().then(Vec::new)).collect()
             }
             Query::Optional(query) => {
-                let of = self.of(query, context)?;
+                let of = self.of(query, context).unwrap_or_else(|| vec![None; self.leaves.len()]);
                 of.into_iter().map(|scores| Some(scores.unwrap_or_default())).collect()
             }
             Query::Boost { by, query } => self.of(query, Context { boost: context.boost * by, ..context })?,
@@ -515,4 +515,16 @@ fn hostile_words_are_looked_for_within_bounds() {
         let error = index.count(&many, &analyzers, &SearchOptions::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
     }
+}
+
+/// "?" is no word. What is optional leaves nothing out, so that all leaves are found, in whatever form it is asked.
+#[test]
+fn what_is_optional_and_no_word_leaves_nothing_out() {
+    let index = corpus(&[&["red"], &["blue"]]);
+
+    let optional = Query::Term("?".into()).optional();
+
+    let find = |query: &Query| index.query(query, &analyzers(), &SearchOptions::default()).unwrap().len();
+    assert_eq!((find(&optional), find(&optional.clone().normalized())), (2, 2));
+    assert_eq!(find(&Query::Term("?".into())), 0);
 }

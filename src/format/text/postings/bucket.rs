@@ -169,22 +169,26 @@ impl<'a> BucketList<'a> {
         Some(within.start + at)
     }
 
-    pub(super) fn blocks(
+    pub(super) fn groups_in(
         &self,
-        mut wanted: impl FnMut(u32, u32) -> bool,
-        mut each: impl FnMut(&[u32], &[u32]),
+        within: &Range<u32>,
+        mut wanted: impl FnMut(u32, u32, u32) -> bool,
+        mut each: impl FnMut(u32, &[u32], &[u32]),
     ) -> Decoded<()> {
         let mut ids = [0; BUCKET_ORDINALS];
         let mut freqs = [0; BUCKET_ORDINALS];
-        let mut first = 0_u32;
-        for bucket in 0..self.maxima.len() {
+        let buckets = within.start.min(self.bound) >> 8..within.end.min(self.bound).div_ceil(256);
+        for bucket in buckets {
+            let first = bucket << 8;
             let last = (first | 255).min(self.bound - 1);
-            let within = self.postings_of(bucket, bucket + 1);
-            if !within.is_empty() && wanted(first, last) {
-                let count = self.bucket(within, first, last, &mut ids, &mut freqs)?;
-                each(ids.get(..count).unwrap_or_default(), freqs.get(..count).unwrap_or_default());
+            if last < within.start {
+                continue;
             }
-            first = last.saturating_add(1);
+            let postings = self.postings_of(bucket as usize, bucket as usize + 1);
+            if !postings.is_empty() && wanted(bucket, first, last) {
+                let count = self.bucket(postings, first, last, &mut ids, &mut freqs)?;
+                each(bucket, ids.get(..count).unwrap_or_default(), freqs.get(..count).unwrap_or_default());
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Dense lists: a nibble for every leaf of the segment.
 
+use std::ops::Range;
+
 use super::Bounds;
 use super::Found;
 use super::LeafColumns;
@@ -76,25 +78,28 @@ impl<'a> DenseList<'a> {
         self.escapes
     }
 
-    pub(super) fn blocks(
+    pub(super) fn groups_in(
         &self,
-        mut wanted: impl FnMut(u32, u32) -> bool,
-        mut each: impl FnMut(&[u32], &[u32]),
+        within: &Range<u32>,
+        mut wanted: impl FnMut(u32, u32, u32) -> bool,
+        mut each: impl FnMut(u32, &[u32], &[u32]),
     ) -> Decoded<()> {
         let mut ids = [0; BUCKET_ORDINALS];
         let mut freqs = [0; BUCKET_ORDINALS];
-        let mut left_out = false;
+        let mut left_out = within.start > 0 || within.end < self.bound;
         let mut total = 0;
-        for first in (0..self.bound).step_by(BUCKET_ORDINALS) {
+        let buckets = within.start.min(self.bound) >> 8..within.end.min(self.bound).div_ceil(256);
+        for bucket in buckets {
+            let first = bucket << 8;
             let last = (first | 255).min(self.bound - 1);
-            if !wanted(first, last) {
+            if last < within.start || !wanted(bucket, first, last) {
                 left_out = true;
                 continue;
             }
             let count = self.bucket(first, last, &mut ids, &mut freqs)?;
             total += count;
             if count > 0 {
-                each(ids.get(..count).unwrap_or_default(), freqs.get(..count).unwrap_or_default());
+                each(bucket, ids.get(..count).unwrap_or_default(), freqs.get(..count).unwrap_or_default());
             }
         }
         if left_out || total == self.count as usize {

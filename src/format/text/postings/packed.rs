@@ -1,5 +1,7 @@
 //! Packed lists: blocks of 128 postings behind a skip table, and pairs for the rest.
 
+use std::ops::Range;
+
 use bitpacking::BitPacker;
 use bitpacking::BitPacker4x;
 
@@ -88,22 +90,31 @@ impl<'a> PackedList<'a> {
         self.bounds
     }
 
-    pub(super) fn blocks(
+    pub(super) fn groups_in(
         &self,
-        mut wanted: impl FnMut(u32, u32) -> bool,
-        mut each: impl FnMut(&[u32], &[u32]),
+        within: &Range<u32>,
+        mut wanted: impl FnMut(u32, u32, u32) -> bool,
+        mut each: impl FnMut(u32, &[u32], &[u32]),
     ) -> Decoded<()> {
-        let mut first = 0;
+        let passed = self.skips.partition_point(|skip| Skip::of(*skip).last < within.start);
+        let before = passed.checked_sub(1).and_then(|before| self.skips.get(before));
+        let mut first = before.map_or(0, |skip| Skip::of(*skip).last + 1);
+        let mut group = u32::try_from(passed).unwrap_or(u32::MAX);
         let (mut ids, mut freqs) = ([0; BLOCK], [0; BLOCK]);
-        for skip in self.skips.iter().copied().map(Skip::of) {
-            if wanted(first, skip.last) {
+        for skip in self.skips.iter().skip(passed).copied().map(Skip::of) {
+            if first >= within.end {
+                return Ok(());
+            }
+            if wanted(group, first, skip.last) {
                 self.block(skip, first, &mut ids, &mut freqs)?;
-                each(&ids, &freqs);
+                each(group, &ids, &freqs);
             }
             first = skip.last + 1;
+            group += 1;
         }
-        if self.tail.count > 0 && wanted(first, self.tail.bound - 1) {
-            self.tail.decode(&mut each)?;
+        let reaches = first < within.end && within.start < self.tail.bound;
+        if self.tail.count > 0 && reaches && wanted(group, first, self.tail.bound - 1) {
+            self.tail.decode(&mut |ids, freqs| each(group, ids, freqs))?;
         }
         Ok(())
     }

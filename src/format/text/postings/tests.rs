@@ -203,6 +203,34 @@ proptest! {
     }
 
     #[test]
+    fn the_groups_of_a_range_hold_its_postings_and_have_their_numbers(
+        gaps in gaps(),
+        more in 0_u32..700,
+        range in (0_u32..3_000, 0_u32..3_000),
+    ) {
+        let (postings, lens, bytes) = leaf_list(&gaps, more);
+        let list = PostingList::parse(&bytes, count(&postings), u32::try_from(lens.len()).unwrap()).unwrap();
+        let range = range.0.min(range.1)..range.0.max(range.1);
+        let (mut found, mut asked) = (Vec::new(), Vec::new());
+
+        let wanted = |group, first, last| {
+            asked.push((group, first, last));
+            true
+        };
+        list.groups_in(range.clone(), wanted, |group, ids, freqs| {
+            found.extend(ids.iter().zip(freqs).map(|(id, freq)| (group, *id, *freq)));
+        }).unwrap();
+
+        prop_assert!(asked.iter().all(|(_, first, last)| *first < range.end && *last >= range.start));
+        let inside = found.iter().filter(|(_, id, _)| range.contains(id)).map(|(_, id, freq)| (*id, *freq));
+        let expected = postings.iter().filter(|posting| range.contains(&posting.ordinal));
+        prop_assert!(inside.eq(expected.map(|posting| (posting.ordinal, posting.term_freq))));
+        for (group, id, _) in found {
+            prop_assert_eq!(list.find(id).unwrap().map(|place| place.group), Some(group));
+        }
+    }
+
+    #[test]
     fn bounds_and_maxima_are_those_of_the_postings(gaps in gaps(), more in 0_u32..700) {
         let (postings, lens, bytes) = leaf_list(&gaps, more);
         let n = u32::try_from(lens.len()).unwrap();
