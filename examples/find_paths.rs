@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use evdb::graph::paths::{PathIndex, QuestionNames};
 use evdb::ingest::extract::{NameRules, path_index};
 use evdb::providers::{Matrix, Npy};
-use evdb::query::path_index as stored_index;
 use evdb::query::{FindPaths, PathHit, Question, QuestionVector, SentenceVectors};
 use evdb::{Database, Error, NodeId, ReadTransaction, Result, Span};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn main() -> Result<()> {
     let read = database.begin_read()?;
     let started = std::time::Instant::now();
     let stored = read.graph()?.hyperedge_count() > 0;
-    let index = if stored { stored_index(&read)? } else { path_index(&read, &NameRules::default())? };
+    let index = if stored { read.path_index()? } else { Arc::new(path_index(&read, &NameRules::default())?) };
     eprintln!(
         "{} leaves, {} sentences, {} keys in {:.2} s",
         index.leaf_count(),

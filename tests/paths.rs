@@ -1,5 +1,7 @@
 //! From documents to paths: names read off texts, kept in the graph, walked for a question.
 
+use std::sync::Arc;
+
 use evdb::graph::paths::{PathIndex, PathKind, PathOptions};
 use evdb::ingest::extract::{NameRules, extract, path_index};
 use evdb::query::{FindPaths, PathHit, Question, QuestionVector, SentenceVectors};
@@ -88,7 +90,7 @@ fn what_answers_a_question_is_found_over_two_pages_it_does_not_name() {
 fn the_kept_graph_gives_the_same_paths_as_the_texts() {
     let database = database(true);
     let read = database.begin_read().expect("a state");
-    let (kept, read_off) = (evdb::query::path_index(&read).expect("a whole file"), from_texts(&read));
+    let (kept, read_off) = (read.path_index().expect("a whole file"), from_texts(&read));
 
     assert_eq!(kept.leaves(), read_off.leaves());
     assert_eq!(kept.sentences().len(), read_off.sentences().len());
@@ -106,7 +108,7 @@ fn a_page_that_goes_is_led_to_no_more() {
     write.commit().expect("memory");
     let read = database.begin_read().expect("a state");
 
-    let hits = ask(&read, &evdb::query::path_index(&read).expect("whole"), &FindPaths::default(), None);
+    let hits = ask(&read, &read.path_index().expect("whole"), &FindPaths::default(), None);
 
     assert_eq!(titles(&read, &hits)[0], "The Red Kite (1950 film)");
     let shared = hits.iter().find(|hit| !hit.path.is_empty()).expect("the name is shared still");
@@ -182,4 +184,27 @@ fn an_index_of_another_state_is_refused() {
     let refused = FindPaths::default().run(&read, &index, Question { text: "?", vector: None }, None);
 
     assert!(refused.is_err_and(|error| error.to_string().contains("make it anew")));
+}
+
+#[test]
+fn the_index_is_shared_until_leaves_or_graph_change() {
+    let database = database(true);
+    let first = database.begin_read().expect("a state").path_index().expect("whole");
+    let again = database.begin_read().expect("a state").path_index().expect("whole");
+    assert!(Arc::ptr_eq(&first, &again));
+
+    let mut write = database.begin_write().expect("a writer");
+    write.open_space("other", 2, Metric::Cosine, "by hand").expect("a new space");
+    write.commit().expect("memory");
+    let after_a_space = database.begin_read().expect("a state").path_index().expect("whole");
+    assert!(Arc::ptr_eq(&first, &after_a_space));
+
+    let mut write = database.begin_write().expect("a writer");
+    write.insert_document(&page("Salt", "Salt is in bread.")).expect("a sound document");
+    write.commit().expect("memory");
+    let read = database.begin_read().expect("a state");
+    let after_a_leaf = read.path_index().expect("whole");
+    assert_eq!(after_a_leaf.leaf_count(), PAGES.len() + 1);
+    assert_eq!(ask(&read, &after_a_leaf, &FindPaths::default(), None).len(), 4);
+    assert!(after_a_leaf.size_bytes() > first.size_bytes());
 }

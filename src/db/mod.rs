@@ -28,6 +28,7 @@ mod graph_read;
 mod graph_segments;
 mod graph_vectors;
 mod indexing;
+mod paths;
 mod prepared;
 mod read;
 mod segments;

@@ -11,6 +11,7 @@ use roaring::RoaringBitmap;
 use super::database::Shared;
 use super::graph_read::GraphState;
 use super::graph_read::LastGraph;
+use super::paths::LastPaths;
 use super::segments::{self, ChunkCache, SnapshotChunks};
 use super::texts;
 use super::write::read_deleted;
@@ -20,6 +21,7 @@ use crate::format::identity::{COUNTERS_KEY, Counters, META};
 use crate::format::manifest::{DELETED, DELETED_KEY, MANIFEST, MANIFEST_KEY, Manifest};
 use crate::format::vector::{BLOCK, CONTEXT, SPACE};
 use crate::format::{codec, key};
+use crate::graph::paths::PathIndex;
 use crate::ids::{DocumentId, NodeId, NodeRange, SegmentId, SpaceId, Span};
 use crate::model::TokenCounter;
 use crate::storage::Snapshot;
@@ -36,6 +38,7 @@ pub(super) struct Caches {
     trees: Cache<DocumentId, Arc<Tree>>,
     segments: Mutex<BTreeMap<SegmentId, Arc<SegmentReader>>>,
     pub(super) graph: Mutex<Option<LastGraph>>,
+    pub(super) paths: Mutex<Option<LastPaths>>,
 }
 
 impl Caches {
@@ -45,6 +48,7 @@ impl Caches {
             trees: Cache::new(CACHED_TREES),
             segments: Mutex::default(),
             graph: Mutex::default(),
+            paths: Mutex::default(),
         }
     }
 }
@@ -63,6 +67,8 @@ pub(super) struct State {
     /// Made on first use: the context norms of a space.
     norms: Mutex<BTreeMap<SpaceId, Arc<Norms>>>,
     pub(super) graph: GraphState,
+    /// Made on first use.
+    pub(super) paths: Mutex<Option<Arc<PathIndex>>>,
 }
 
 /// Root of each document, ascending, and the document.
@@ -130,6 +136,7 @@ impl State {
             roots: Mutex::default(),
             norms: Mutex::default(),
             graph,
+            paths: Mutex::default(),
         })
     }
 }

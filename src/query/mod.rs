@@ -7,9 +7,10 @@
 //! * [`LeafScore`]: the default score of a leaf from its words, its vector and its surroundings.
 //! * [`ScoreMap`], [`Fusion`], [`ConsensusG1`], [`ConsensusG3`]: sparse scores of several views made one.
 //! * [`find_entities`], [`expand`], [`page_rank`], [`beam_paths`], [`project`]: the graph, asked.
-//! * [`FindPaths`], [`path_index`]: leaves that what matches leads to, with the way to each.
+//! * [`FindPaths`]: leaves that what matches leads to, with the way to each.
 //! * [`Mmr`]: the same ranking with less repetition.
 //! * [`Pool`]: what several searches found, by kind, within a size.
+//! * [`ScoredLeaves`]: leaves of a snapshot, with scores, as candidates for packing.
 //! * [`Packing`]: from a ranking to an [`EvidenceList`], which [`Format`] renders.
 //! * [`Trace`]: what each step saw, kept and spent.
 //!
@@ -23,9 +24,9 @@ mod filter;
 mod fuse;
 mod graph;
 mod leaf_score;
+mod leaves;
 mod mmr;
 mod pack;
-mod path_index;
 mod paths;
 mod pool;
 mod render;
@@ -43,9 +44,9 @@ pub use filter::Filter;
 pub use fuse::{Rrf, Scored, hybrid, min_max, weighted};
 pub use graph::{EntityQuery, beam_paths, expand, find_entities, page_rank, project, projected};
 pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
+pub use leaves::{Parts, ScoredLeaves};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
-pub use path_index::path_index;
 pub use paths::{BaseWeights, FindPaths, PathHit, PathStep, SentenceVectors};
 pub use pool::{Pool, PoolHit, PoolKind, PoolOrigin, PoolSearch, PoolUnit, Pooled};
 pub use render::{Format, Headings};

@@ -12,6 +12,7 @@ use crate::ids::NodeId;
 use crate::query::evidence::Evidence;
 use crate::query::filter::Filter;
 use crate::query::fuse::Rrf;
+use crate::query::leaves::leaf_evidence;
 use crate::query::scope::Question;
 use crate::text::FieldWeights;
 use crate::text::Highlighter;
@@ -240,33 +241,9 @@ impl Hit {
     ///
     /// `NotFound` if `read` is of a state without it; `Corrupt`; `Io`.
     pub fn evidence(&self, read: &ReadTransaction) -> Result<Evidence> {
-        let document = read.document_of(self.node)?;
-        let tree = read.tree(document.id)?;
-        let leaf = tree.node(self.node)?;
         let parts = [("text", self.text), ("dense", self.dense)];
         let parts = parts.into_iter().filter_map(|(name, place)| place.map(|place| (name, place.score)));
-        let mut headings: Vec<String> = leaf
-            .ancestors()
-            .filter(|above| above.id() != tree.root() && !above.title().is_empty())
-            .map(|above| above.title().to_owned())
-            .collect();
-        headings.reverse();
-        Ok(Evidence {
-            document: document.id,
-            key: document.key,
-            title: document.title,
-            heading_path: headings,
-            section: leaf.parent().map_or(self.node, |parent| parent.id()),
-            node: self.node,
-            kind: leaf.kind(),
-            span: leaf.span(),
-            page: Some(leaf.page()).filter(|page| *page > 0),
-            id: leaf.attribute("id").map(str::to_owned),
-            text: read.text(document.id, leaf.span())?,
-            tokens: leaf.tokens() as usize,
-            score: self.score,
-            parts: parts.collect(),
-        })
+        leaf_evidence(read, self.node, self.score, parts.collect())
     }
 }
 

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::ask::bear::BearArgs;
+use crate::ask::conrag::ConragArgs;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -360,6 +363,7 @@ pub enum KindArg {
 Examples:
   evdb ask docs.evdb 'What is the capital of Mongolia?'
   evdb ask docs.evdb 'Who borders Portugal?' --budget 300 --explain
+  evdb ask docs.evdb 'Where was the director of Alien born?' --method conrag --explain
   evdb ask docs.evdb 'Who borders Portugal?' --text | llm 'answer from this'")]
 pub struct AskArgs {
     /// The .evdb file
@@ -383,22 +387,17 @@ pub struct AskArgs {
     #[arg(long, value_name = "KEY")]
     pub doc: Vec<String>,
 
-    /// Whole documents, single nodes, or what fits
-    #[arg(long, value_enum, default_value_t = Regime::Auto, help_heading = "Method")]
-    pub mode: Regime,
-    /// How nodes are scored
-    #[arg(long, value_enum, default_value_t = Score::Default, help_heading = "Method")]
-    pub score: Score,
     /// What happens when a leaf does not fit into what is left
-    #[arg(long, value_enum, default_value_t = Overflow::Skip, help_heading = "Method")]
+    #[arg(long, value_enum, default_value_t = Overflow::Skip)]
     pub on_overflow: Overflow,
-    /// Prefer evidence unlike what was chosen before
-    #[arg(long, help_heading = "Method")]
-    pub mmr: bool,
     /// What stands above the leaves of a section, and counts
-    #[arg(long, value_enum, default_value_t = HeadingsArg::Path, help_heading = "Method")]
+    #[arg(long, value_enum, default_value_t = HeadingsArg::Path)]
     pub headings: HeadingsArg,
 
+    #[command(flatten)]
+    pub bear: BearArgs,
+    #[command(flatten)]
+    pub conrag: ConragArgs,
     #[command(flatten)]
     pub vector: VectorArgs,
     #[command(flatten)]
@@ -409,26 +408,17 @@ pub struct AskArgs {
 pub enum Method {
     /// Coarse to fine over document trees (arXiv 2601.18116), here without a language model
     Bear,
+    /// Paths of names, for questions that need several passages (arXiv 2605.28093)
+    Conrag,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Regime {
-    /// Whole documents if the chosen ones fit together, else nodes
-    Auto,
-    Docs,
-    Nodes,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Score {
-    /// Words, vectors and surroundings of each leaf
-    Default,
-    /// TreeExpansion on hybrid similarities, leaves only
-    TreeExpansion,
-    /// TreeExpansion as the paper prints it
-    TreeExpansionPaper,
-    /// Sections compete with leaves
-    Coherent,
+impl Method {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bear => "bear",
+            Self::Conrag => "conrag",
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,5 +1,6 @@
 //! `evdb demo`: a file of the example documents, and five questions.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +84,7 @@ pub fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Exit
             writeln!(output, "{}", Painted(FAINT, note))?;
         }
         writeln!(output)?;
-        ask::print(&answer, if args.all { usize::MAX } else { WHOLE_ITEMS }, output)?;
+        ask::print(&answer, &BTreeMap::new(), if args.all { usize::MAX } else { WHOLE_ITEMS }, output)?;
         if id == EXPLAINED {
             ask::explain(&answer, &read, output)?;
         }

@@ -50,6 +50,11 @@ impl Csr {
         self.items.get(*start as usize..*end as usize).unwrap_or_default()
     }
 
+    /// Bytes of the two lists.
+    pub fn size_bytes(&self) -> usize {
+        (self.starts.len() + self.items.len()) * size_of::<u32>()
+    }
+
     /// How many rows have ended.
     pub fn rows(&self) -> usize {
         self.starts.len() - 1

@@ -51,6 +51,19 @@ pub struct PathIndex {
 }
 
 impl PathIndex {
+    /// Bytes of memory that it takes, about: those of its lists.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        let list = |items: usize, each: usize| items.saturating_mul(each);
+        let keys: usize = self.keys.iter().map(|key| key.len() + size_of::<Box<str>>()).sum();
+        let rows = [&self.named, &self.titles, &self.titled, &self.mentions];
+        list(self.leaves.len(), size_of::<NodeId>())
+            + list(self.sentences.len(), size_of::<SentenceEntry>())
+            + list(self.first_sentence.len() + self.mention_counts.len(), size_of::<u32>())
+            + rows.iter().map(|rows| rows.size_bytes()).sum::<usize>()
+            + keys
+    }
+
     /// How many leaves there are.
     #[must_use]
     pub fn leaf_count(&self) -> usize {

@@ -32,7 +32,8 @@ use crate::tree::expansion::Expansion;
 
 use self::recover::Coherent;
 
-pub use self::run::{Request, Retrieved};
+pub use self::run::Request;
+pub use crate::methods::Retrieved;
 
 /// Options of BEAR.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]

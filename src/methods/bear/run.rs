@@ -24,10 +24,10 @@ use crate::error::Result;
 use crate::ids::DocumentId;
 use crate::ids::NodeId;
 use crate::ids::NodeRange;
+use crate::methods::Retrieved;
 use crate::model::LanguageModel;
 use crate::query::Budget;
 use crate::query::Candidate;
-use crate::query::EvidenceList;
 use crate::query::Format;
 use crate::query::LeafParts;
 use crate::query::LeafScore;
@@ -72,17 +72,6 @@ impl<'a> Request<'a> {
     pub fn new(question: Question<'a>, budget: Budget, format: &'a Format) -> Self {
         Self { question, documents: None, budget, format, threads: 1, explored: &[], model: None }
     }
-}
-
-/// What BEAR found.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Retrieved {
-    /// The evidence, within its budget.
-    pub evidence: EvidenceList,
-    /// What each step saw, kept and cut.
-    pub trace: Trace,
-    /// The leaves in the order in which they were offered to the budget, with their scores, best first.
-    pub ranking: Vec<(NodeId, f32)>,
 }
 
 /// Trees of the documents nodes are looked for in, in the order of choice.

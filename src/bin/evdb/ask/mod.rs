@@ -1,16 +1,18 @@
-//! `evdb ask`: evidence under a budget.
+//! `evdb ask`: evidence under a budget. Every method is a file here.
+
+pub mod bear;
+pub mod conrag;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use evdb::methods::bear::recover::Coherent;
-use evdb::methods::bear::{Bear, Mode, Request, Retrieved, Scoring};
-use evdb::query::{Budget, Evidence, Format, Headings, Mmr, OnOverflow, Question};
+use evdb::methods::Retrieved;
+use evdb::query::{Budget, Evidence, Format, Headings, OnOverflow, Question};
 use evdb::{DocumentId, NodeId, ReadTransaction};
 use indicatif::HumanCount;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::args::{AskArgs, Common, HeadingsArg, Method, Overflow, Regime, Score};
+use crate::args::{AskArgs, Common, HeadingsArg, Method, Overflow};
 use crate::batch::Batch;
 use crate::failure::{Exit, Failure};
 use crate::open;
@@ -27,6 +29,57 @@ const SHOWN_CUTS: usize = 8;
 /// Characters of a text that is not printed whole.
 const EXCERPT: usize = 200;
 
+/// What a method is asked.
+pub struct Asked<'a> {
+    pub read: &'a ReadTransaction,
+    pub question: Question<'a>,
+    /// The documents it is asked of; all if `None`.
+    pub documents: Option<&'a [DocumentId]>,
+    pub budget: Budget,
+    pub format: &'a Format,
+    pub on_overflow: OnOverflow,
+    pub threads: usize,
+}
+
+/// What a method answers.
+pub struct Answer {
+    pub found: Retrieved,
+    /// Lines that stand below the score of an item when the evidence is explained.
+    pub notes: BTreeMap<NodeId, Vec<String>>,
+    /// Fields of the JSON beside those of the evidence.
+    pub fields: Map<String, Value>,
+}
+
+impl From<Retrieved> for Answer {
+    fn from(found: Retrieved) -> Self {
+        Self { found, notes: BTreeMap::new(), fields: Map::new() }
+    }
+}
+
+/// A way to choose evidence.
+pub trait Chooses {
+    /// The evidence for a question.
+    fn choose(&self, asked: &Asked<'_>) -> Result<Answer, Failure>;
+}
+
+/// The method that is asked for, with its options. An option of another one is refused.
+fn method(args: &AskArgs) -> Result<Box<dyn Chooses>, Failure> {
+    let typed = [(Method::Bear, args.bear.typed()), (Method::Conrag, args.conrag.typed())];
+    for (method, option) in typed {
+        if let Some(option) = option.filter(|_| method != args.method) {
+            let name = method.name();
+            return Err(Failure::usage(
+                format!("{option} is an option of --method {name}"),
+                format!("give --method {name}, or leave it out"),
+            ));
+        }
+    }
+    match args.method {
+        Method::Bear => Ok(Box::new(args.bear.method())),
+        Method::Conrag => Ok(Box::new(args.conrag.method())),
+    }
+}
+
 pub fn run(args: &AskArgs, common: &Common, output: &mut Output) -> Result<Exit, Failure> {
     let typed = match args.batch.questions {
         Some(_) => None,
@@ -36,27 +89,36 @@ pub fn run(args: &AskArgs, common: &Common, output: &mut Output) -> Result<Exit,
     if let ([_, _, ..], Some(_)) = (budgets.as_slice(), &typed) {
         return Err(Failure::usage("one question has one budget", "several are for --questions"));
     }
+    let method = method(args)?;
     let database = open::read_only(&args.file, common)?;
     let read = database.begin_read()?;
-    let (bear, format) = method(args);
+    let format = format(args);
     let documents = open::documents(&read, &args.doc)?;
+    let asked = Asked {
+        read: &read,
+        question: Question { text: "", vector: None },
+        documents: documents.as_deref(),
+        budget: Budget::tokens(budgets.first().copied().unwrap_or(DEFAULT_BUDGET) as usize),
+        format: &format,
+        on_overflow: match args.on_overflow {
+            Overflow::Skip => OnOverflow::Skip,
+            Overflow::Stop => OnOverflow::Stop,
+        },
+        threads: args.vector.threads.into(),
+    };
     let Some(text) = typed else {
-        return batch(args, &bear, &format, &budgets, documents.as_deref(), &read, common, output);
+        return batch(args, method.as_ref(), &budgets, &asked, common, output);
     };
     let vector = vectors::of_query(&read, &args.vector, &text)?;
     let question = Question { text: &text, vector: vector.as_ref().map(QueryVector::as_question) };
-    let budget = Budget::tokens(budgets.first().copied().unwrap_or(DEFAULT_BUDGET) as usize);
-    let request = Request {
-        documents: documents.as_deref(),
-        threads: args.vector.threads.into(),
-        ..Request::new(question, budget, &format)
-    };
-    let found = bear.retrieve(&read, &request)?;
+    let answer = method.choose(&Asked { question, ..asked })?;
+    let found = &answer.found;
     if output.json {
         let mut line = serde_json::to_value(&found.evidence).map_err(std::io::Error::from)?;
         if let Some(line) = line.as_object_mut() {
             line.insert("question".into(), text.clone().into());
             line.insert("space".into(), vector.as_ref().map(|vector| vector.space.clone()).into());
+            line.extend(answer.fields);
             if args.explain {
                 line.insert("steps".into(), json!(found.trace.steps));
             } else {
@@ -68,9 +130,10 @@ pub fn run(args: &AskArgs, common: &Common, output: &mut Output) -> Result<Exit,
     } else if args.text {
         writeln!(output, "{}", found.evidence.text)?;
     } else {
-        print(&found, usize::MAX, output)?;
+        let none = BTreeMap::new();
+        print(found, if args.explain { &answer.notes } else { &none }, usize::MAX, output)?;
         if args.explain {
-            explain(&found, &read, output)?;
+            explain(found, &read, output)?;
         }
     }
     if found.evidence.items.is_empty() {
@@ -80,40 +143,26 @@ pub fn run(args: &AskArgs, common: &Common, output: &mut Output) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-fn method(args: &AskArgs) -> (Bear, Format) {
-    let Method::Bear = args.method;
-    let bear = Bear {
-        mode: match args.mode {
-            Regime::Auto => Mode::Auto,
-            Regime::Docs => Mode::Docs,
-            Regime::Nodes => Mode::Nodes,
-        },
-        score: match args.score {
-            Score::Default => Scoring::default(),
-            Score::TreeExpansion => Scoring::hybrid(),
-            Score::TreeExpansionPaper => Scoring::paper(),
-            Score::Coherent => Scoring::Coherent(Coherent::default()),
-        },
-        on_overflow: match args.on_overflow {
-            Overflow::Skip => OnOverflow::Skip,
-            Overflow::Stop => OnOverflow::Stop,
-        },
-        mmr: args.mmr.then(Mmr::default),
-        ..Bear::default()
-    };
+fn format(args: &AskArgs) -> Format {
     let headings = match args.headings {
         HeadingsArg::Path => Headings::Path,
         HeadingsArg::None => Headings::None,
     };
-    (bear, Format { headings, ..Format::default() })
+    Format { headings, ..Format::default() }
 }
 
 /// Prints the evidence, each item with where it comes from, what it costs and why it was chosen: the document of
 /// the best item first, each document in reading order.
 ///
+/// * `notes`: lines that stand below the score of an item.
 /// * `whole`: how many of the best items are printed with their texts; the others follow with the beginnings
 ///   of theirs.
-pub fn print(found: &Retrieved, whole: usize, output: &mut Output) -> Result<(), Failure> {
+pub fn print(
+    found: &Retrieved,
+    notes: &BTreeMap<NodeId, Vec<String>>,
+    whole: usize,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let evidence = &found.evidence;
     let ranks: BTreeMap<NodeId, usize> = found.ranking.iter().map(|(node, _)| *node).zip(1..).collect();
     let rank = |item: &Evidence| ranks.get(&item.node).copied().unwrap_or(usize::MAX);
@@ -134,6 +183,9 @@ pub fn print(found: &Retrieved, whole: usize, output: &mut Output) -> Result<(),
         let (key, line) = (Painted(KEY, clean(&item.key)), Painted(STRONG, heading_line(item)));
         writeln!(output, "{:>3}  {key}  {line}", number(item))?;
         writeln!(output, "     score {}  {}", score(item), Painted(FAINT, location(item)))?;
+        for note in notes.get(&item.node).into_iter().flatten() {
+            writeln!(output, "     {}", Painted(FAINT, clean(note)))?;
+        }
         for line in clean(&item.text).lines() {
             writeln!(output, "     {line}")?;
         }
@@ -224,18 +276,16 @@ pub fn explain(found: &Retrieved, read: &ReadTransaction, output: &mut Output) -
     Ok(())
 }
 
-#[expect(clippy::too_many_arguments, reason = "they are what one question has, for many")]
 fn batch(
     args: &AskArgs,
-    bear: &Bear,
-    format: &Format,
+    method: &dyn Chooses,
     budgets: &[u32],
-    documents: Option<&[DocumentId]>,
-    read: &ReadTransaction,
+    asked: &Asked<'_>,
     common: &Common,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let path = args.batch.questions.as_deref().unwrap_or_else(|| std::path::Path::new(""));
+    let read = asked.read;
     let batch = Batch::read(path, &args.batch, args.vector.space.as_deref(), read)?;
     batch.for_each(common, output, |entry, vector, output| {
         let mut own = Vec::new();
@@ -245,13 +295,10 @@ fn batch(
         }
         let question = Question { text: &entry.text, vector: vector.map(QueryVector::as_question) };
         for budget in budgets {
-            let request = Request {
-                documents: if own.is_empty() { documents } else { Some(&own) },
-                threads: args.vector.threads.into(),
-                ..Request::new(question, Budget::tokens(*budget as usize), format)
-            };
-            let found = bear.retrieve(read, &request)?;
-            output.line(&json_line(&entry.id, *budget, &found, read)?)?;
+            let documents = if own.is_empty() { asked.documents } else { Some(own.as_slice()) };
+            let budget_of = Budget::tokens(*budget as usize);
+            let answer = method.choose(&Asked { question, documents, budget: budget_of, ..*asked })?;
+            output.line(&json_line(&entry.id, *budget, &answer.found, read)?)?;
         }
         Ok(())
     })?;

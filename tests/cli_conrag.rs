@@ -1,0 +1,132 @@
+//! `ask --method` on the command line: which method, its options, its reasons.
+#![cfg(all(feature = "cli", feature = "static-embedder"))]
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const PASSAGES: &str = r#"{"doc":"kite","id":"p0","title":"The Red Kite (1950 film)","text":"The Red Kite is a drama. It was directed by Ann F. Lee."}
+{"doc":"lee","id":"p1","title":"Ann Lee","text":"Ann Lee was a painter. She was born in York."}
+{"doc":"york","id":"p2","title":"York","text":"York is a city on the Ouse. It has walls."}
+{"doc":"door","id":"p3","title":"Blue Door","text":"Blue Door is a novel. Ann F. Lee wrote a preface."}
+{"doc":"bread","id":"p4","title":"Bread","text":"Bread is made of flour, water and salt."}
+"#;
+const QUESTION: &str = "Where was the director of The Red Kite born?";
+
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn evdb(folder: &TempDir, arguments: &[&str]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evdb"));
+    let done =
+        command.current_dir(folder.path()).args(arguments).stdin(Stdio::null()).output().expect("it runs");
+    Run {
+        code: done.status.code().expect("it was not killed"),
+        out: String::from_utf8(done.stdout).expect("UTF-8"),
+        err: String::from_utf8(done.stderr).expect("UTF-8"),
+    }
+}
+
+impl Run {
+    #[track_caller]
+    fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}{}", self.out, self.err);
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+        self
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {}{}", self.out, self.err))
+    }
+
+    #[track_caller]
+    fn shows(&self, words: &[&str]) {
+        for word in words {
+            assert!(
+                self.out.contains(word) || self.err.contains(word),
+                "{word:?} is not in {}{}",
+                self.out,
+                self.err
+            );
+        }
+    }
+}
+
+/// The passages, with their names, in `p.evdb`.
+fn folder(build: &[&str]) -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("p.jsonl"), PASSAGES).expect("written");
+    evdb(&folder, &[&["build", "p.jsonl", "-o", "p.evdb"], build].concat()).ends(0);
+    folder
+}
+
+fn ask(folder: &TempDir, options: &[&str]) -> Run {
+    evdb(folder, &[&["ask", "p.evdb", QUESTION], options].concat())
+}
+
+/// Keys of the documents of the evidence.
+fn documents(answer: &Value) -> Vec<&str> {
+    let items = answer["items"].as_array().expect("items");
+    items.iter().map(|item| item["key"].as_str().expect("a key")).collect()
+}
+
+#[test]
+fn paths_lead_to_what_the_question_does_not_name_and_are_shown() {
+    let folder = folder(&["--names", "--no-embed"]);
+
+    let answer = ask(&folder, &["--method", "conrag", "--hops", "3", "--json", "--explain"]).ends(0).json();
+
+    assert_eq!(documents(&answer), ["kite", "lee", "door", "york"]);
+    let path = &answer["hits"][1]["path"][0];
+    assert_eq!((&path["name"], &path["kind"]), (&Value::from("ann lee"), &Value::from("link")));
+    let steps: Vec<&str> =
+        answer["steps"].as_array().expect("steps").iter().filter_map(|step| step["name"].as_str()).collect();
+    assert_eq!(steps, ["find paths", "pack"]);
+    let parts = |hit: &Value| -> f64 {
+        hit["parts"].as_array().expect("parts").iter().filter_map(|part| part[1].as_f64()).sum()
+    };
+    for hit in answer["hits"].as_array().expect("hits") {
+        assert!((parts(hit) - hit["score"].as_f64().expect("a score")).abs() < 1e-5, "{hit}");
+    }
+    let text = ask(&folder, &["--method", "conrag", "--explain"]).ends(0);
+    text.shows(&["by \"ann lee\"", "It was directed by Ann F. Lee.", "path 0.", "find paths", "pack"]);
+}
+
+#[test]
+fn passages_and_documents_bound_what_comes_back() {
+    let folder = folder(&["--names"]);
+
+    let two = ask(&folder, &["--method", "conrag", "--passages", "2", "--json"]).ends(0).json();
+    assert_eq!(documents(&two), ["kite", "lee"]);
+    let scoped = ask(&folder, &["--method", "conrag", "--doc", "lee", "--json"]).ends(0).json();
+    assert_eq!(documents(&scoped), ["lee"]);
+    assert_eq!(scoped["hits"][0]["path"][0]["name"], "ann lee");
+}
+
+#[test]
+fn a_file_without_names_says_so() {
+    let folder = folder(&[]);
+
+    let found = ask(&folder, &["--method", "conrag", "--explain"]).ends(0);
+
+    found.shows(&["the file's graph has no names"]);
+}
+
+#[test]
+fn bear_is_the_default_and_options_of_another_method_are_refused() {
+    let folder = folder(&["--names", "--no-embed"]);
+
+    let (plain, named) =
+        (ask(&folder, &["--json"]).ends(0), ask(&folder, &["--method", "bear", "--json"]).ends(0));
+    assert_eq!(plain.out, named.out);
+    ask(&folder, &["--hops", "3"]).ends(2).shows(&["--hops is an option of --method conrag"]);
+    ask(&folder, &["--method", "conrag", "--mmr"]).ends(2).shows(&["--mmr is an option of --method bear"]);
+    ask(&folder, &["--method", "conrag", "--hops", "4"]).ends(2).shows(&["--hops"]);
+    ask(&folder, &["--method", "knowforge"]).ends(2).shows(&["knowforge"]);
+    ask(&folder, &["--explain"]).ends(0).shows(&["how it was found", "pack", "score"]);
+}
