@@ -106,6 +106,8 @@ macro_rules! kernel {
     };
 }
 
+pub(super) use kernel;
+
 kernel!(dot_at, dot_avx2, dot_avx512, (a: &[f32], b: &[f32]) -> f32, scalar::sum::<Product, _>(a, b));
 kernel!(l2_at, l2_avx2, l2_avx512, (a: &[f32], b: &[f32]) -> f32, scalar::sum::<SquaredDifference, _>(a, b));
 kernel!(

@@ -7,6 +7,8 @@
 //! | `dispatch` | the same code compiled for wider registers, chosen once |
 //! | `postings` | sums of scores that reach a bar, lookups in posting lists |
 //! | `fast` | dot products in an order of the library's choosing, with a bound on the difference |
+//! | `int8` | linear layers over 8-bit numbers, exact in integers |
+//! | `transformer` | attention, normalisation and GELU in a fixed order |
 //!
 //! Everything that ranks uses [`dot`] and [`l2_squared`]. [`dot_fast`] only finds candidates; what it finds is
 //! scored again by [`dot`], so that equal files give equal answers whatever the processor.
@@ -15,13 +17,17 @@
 
 mod dispatch;
 mod fast;
+mod int8;
 mod postings;
 mod scalar;
+mod transformer;
 
 pub use dispatch::{Level, dot, dot_rows, l2_squared, l2_squared_rows, level, use_level};
 pub use fast::{dot_error_bound, dot_fast, dot_fast_rows};
+pub use int8::{ByteLinear, ByteRows};
 pub use postings::{BUCKET, Buckets, Candidate, VALUES, Values, narrow, rank_bits, take_sums};
 pub use scalar::LANES;
+pub use transformer::{AttentionScratch, Heads, attention, gelu, layer_norm};
 
 /// Bytes of one element of a row in a file.
 pub const ELEMENT_BYTES: usize = 4;

@@ -14,6 +14,8 @@
 
 mod unicode;
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use unicode_normalization::char::decompose_canonical;
@@ -33,8 +35,9 @@ const MOST_PIECE_BYTES: usize = 255;
 /// A tokenizer: a vocabulary and the rules above.
 #[derive(Debug)]
 pub struct WordPiece {
-    /// The piece of each id, without `##`, and whether it had it.
-    pieces: Vec<(&'static str, bool)>,
+    vocabulary: Cow<'static, str>,
+    /// Where the piece of each id lies in the vocabulary, without `##`, and whether it had it.
+    pieces: Vec<(Range<usize>, bool)>,
     /// Open addressing by [`hash`] of piece and place: id + 1, 0 where free. A power of two of slots.
     slots: Vec<u32>,
     longest_bytes: usize,
@@ -55,34 +58,38 @@ impl WordPiece {
     /// # Errors
     ///
     /// `InvalidInput` if there is no `[UNK]`, a piece twice, or one over 255 bytes.
-    pub fn new(vocabulary: &'static str) -> Result<Self> {
-        let lines = vocabulary.lines();
-        let pieces: Vec<(&str, bool)> = lines
-            .map(|line| match line.strip_prefix("##").filter(|rest| !rest.is_empty()) {
-                Some(rest) => (rest, true),
-                None => (line, false),
-            })
-            .collect();
+    pub fn new(vocabulary: impl Into<Cow<'static, str>>) -> Result<Self> {
+        let vocabulary = vocabulary.into();
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        for line in vocabulary.split_inclusive('\n') {
+            let piece = line.strip_suffix('\n').unwrap_or(line);
+            let piece = piece.strip_suffix('\r').unwrap_or(piece);
+            let continues = piece.len() > 2 && piece.starts_with("##");
+            let skipped = if continues { 2 } else { 0 };
+            pieces.push((start + skipped..start + piece.len(), continues));
+            start += line.len();
+        }
         let mut built = Self {
             slots: vec![0; (2 * pieces.len() + 1).next_power_of_two()],
             longest_bytes: pieces.iter().map(|(text, _)| text.len()).max().unwrap_or_default(),
             unknown: 0,
+            vocabulary,
             pieces,
         };
         if built.longest_bytes > MOST_PIECE_BYTES {
             let longest = built.longest_bytes;
             return Err(Error::invalid(format!("a piece has {longest} bytes, over {MOST_PIECE_BYTES}")));
         }
-        for (id, (text, continues)) in (0_u32..).zip(built.pieces.clone()) {
+        for (id, (range, continues)) in (0_u32..).zip(built.pieces.clone()) {
+            let text = &built.vocabulary[range];
             let hash = text.bytes().fold(start_hash(continues), hash);
             match built.slot(hash, text, continues) {
                 Ok(_) => return Err(Error::invalid(format!("the piece {text:?} is there twice"))),
                 Err(free) => built.slots[free] = id + 1,
             }
         }
-        built.unknown = built
-            .find("[UNK]".bytes().fold(start_hash(false), hash), "[UNK]", false)
-            .ok_or_else(|| Error::invalid("the vocabulary has no [UNK]"))?;
+        built.unknown = built.id("[UNK]").ok_or_else(|| Error::invalid("the vocabulary has no [UNK]"))?;
         Ok(built)
     }
 
@@ -201,6 +208,18 @@ impl WordPiece {
         self.slots[slot].checked_sub(1)
     }
 
+    fn is(&self, id: u32, text: &str, continues: bool) -> bool {
+        let (range, own) = &self.pieces[id as usize];
+        *own == continues && self.vocabulary.as_bytes()[range.clone()] == *text.as_bytes()
+    }
+
+    /// The id of the piece `text` that begins a word, if there is one: also of those that no text is cut into,
+    /// such as `[CLS]`.
+    #[must_use]
+    pub fn id(&self, text: &str) -> Option<u32> {
+        self.find(text.bytes().fold(start_hash(false), hash), text, false)
+    }
+
     /// The slot of a piece, or the free one where it would go.
     fn slot(&self, hash: u64, text: &str, continues: bool) -> std::result::Result<usize, usize> {
         let mask = self.slots.len() - 1;
@@ -209,7 +228,7 @@ impl WordPiece {
         loop {
             match self.slots[slot].checked_sub(1) {
                 None => return Err(slot),
-                Some(id) if self.pieces[id as usize] == (text, continues) => return Ok(slot),
+                Some(id) if self.is(id, text, continues) => return Ok(slot),
                 Some(_) => slot = (slot + 1) & mask,
             }
         }

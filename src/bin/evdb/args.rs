@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::ask::bear::BearArgs;
 use crate::ask::conrag::ConragArgs;
+use crate::models::Model;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -165,10 +166,12 @@ pub struct LoadArgs {
     /// Name of the space they go into
     #[arg(long, value_name = "NAME", default_value = "vectors", help_heading = "Vectors")]
     pub space: String,
-    /// Make vectors with the built-in embedder, in space "static", even if others are given
-    #[arg(long, conflicts_with = "no_embed", help_heading = "Vectors")]
-    pub embed: bool,
-    /// Make no vectors with the built-in embedder
+    /// Make vectors in-process, even if others are given, with MODEL: "static", a quick table; "minilm",
+    /// all-MiniLM-L6-v2, which knows what sentences mean; or the directory of a model of BERT's family [default: that
+    /// of the file, else static]
+    #[arg(long, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "static", conflicts_with = "no_embed", help_heading = "Vectors")]
+    pub embed: Option<Model>,
+    /// Make no vectors in-process
     #[arg(long, help_heading = "Vectors")]
     pub no_embed: bool,
     /// Put names, sentences and relations into the graph, as rules for English find them
@@ -248,9 +251,12 @@ pub struct VectorArgs {
     /// Vector of the query: FILE.npy, FILE.npy:ROW, or '[0.1, ...]'
     #[arg(long, value_name = "VECTOR", allow_hyphen_values = true, help_heading = "Vectors")]
     pub vector: Option<String>,
-    /// Vector space to compare in [default: the one that fits the vector, else "static"]
+    /// Vector space to compare in [default: the one that fits the vector, else that of a model built in]
     #[arg(long, value_name = "NAME", help_heading = "Vectors")]
     pub space: Option<String>,
+    /// Directory of the model that made the vectors, for one that is not built in
+    #[arg(long, value_name = "DIR", conflicts_with = "vector", help_heading = "Vectors")]
+    pub model: Option<Model>,
     /// Threads that compare vectors; the result does not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Vectors")]
     pub threads: u16,

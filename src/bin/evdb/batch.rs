@@ -10,11 +10,11 @@ use evdb::providers::{Matrix, Npy};
 use flate2::bufread::MultiGzDecoder;
 use serde_json::Value;
 
-use crate::args::{BatchArgs, Common};
+use crate::args::{BatchArgs, Common, VectorArgs};
 use crate::failure::Failure;
 use crate::output::{Output, counted};
 use crate::progress;
-use crate::vectors::{self, BuiltIn, QueryVector};
+use crate::vectors::{self, Embedding, QueryVector};
 
 /// One line of the file.
 pub struct Entry {
@@ -29,7 +29,7 @@ pub struct Entry {
 /// Where the questions' vectors come from.
 enum Vectors {
     Given(String, Matrix),
-    BuiltIn(BuiltIn),
+    Model(Embedding),
     None,
 }
 
@@ -44,10 +44,11 @@ impl Batch {
     pub fn read(
         path: &Path,
         args: &BatchArgs,
-        space: Option<&str>,
+        vector: &VectorArgs,
         read: &ReadTransaction,
     ) -> Result<Self, Failure> {
         let entries = entries(path)?;
+        let space = vector.space.as_deref();
         if entries.is_empty() {
             return Err(Failure::Error(format!("{} has no questions", path.display()), None));
         }
@@ -68,7 +69,7 @@ impl Batch {
                 }
                 Vectors::Given(vectors::space_for(read, space, matrix.columns())?, matrix)
             }
-            None => BuiltIn::of(read, space)?.map_or(Vectors::None, Vectors::BuiltIn),
+            None => Embedding::of(read, space, vector.model.as_ref())?.map_or(Vectors::None, Vectors::Model),
         };
         Ok(Self { entries, vectors })
     }
@@ -78,7 +79,7 @@ impl Batch {
             Vectors::Given(space, matrix) => {
                 Ok(Some(QueryVector { space: space.clone(), vector: matrix.row(index).to_vec() }))
             }
-            Vectors::BuiltIn(model) => model.embed(text).map(Some),
+            Vectors::Model(model) => model.embed(text).map(Some),
             Vectors::None => Ok(None),
         }
     }

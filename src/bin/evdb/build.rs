@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use evdb::ingest::extract::NameRules;
 use evdb::ingest::{GivenVectors, Loader, Options, Progress, RowOrder, SpaceEmbedder};
-use evdb::providers::{Npy, StaticEmbedder};
+use evdb::providers::Npy;
 use evdb::text::{AnalyzerConfig, TextConfig};
 use evdb::{Database, ErrorKind};
 use indicatif::ProgressBar;
@@ -16,11 +15,11 @@ use serde_json::json;
 
 use crate::args::{AddArgs, AnalyzerArgs, BuildArgs, Common, LoadArgs};
 use crate::failure::{Exit, Failure};
+use crate::models::{BUILT_IN, Model};
 use crate::open;
 use crate::output::{FAINT, KEY, Output, Painted, counted};
 use crate::progress;
 use crate::sources::{self, Source};
-use crate::vectors::STATIC_SPACE;
 
 /// Warnings shown one by one; the rest is counted.
 const SHOWN_WARNINGS: usize = 10;
@@ -224,8 +223,8 @@ fn given_vectors(args: &LoadArgs) -> Result<Option<GivenVectors>, Failure> {
     Ok(Some(GivenVectors { space: args.space.clone(), fingerprint, matrix, order }))
 }
 
-/// The built-in embedder, if it is wanted: by default for a file without other vectors, and for one that has
-/// its space. Spaces that some documents would be missing from are refused or warned about.
+/// The embedder that is wanted: by default the static one for a file without other vectors, and the one whose
+/// space a file has. Spaces that some documents would be missing from are refused or warned about.
 fn embedder(
     database: &Database,
     args: &LoadArgs,
@@ -235,16 +234,21 @@ fn embedder(
     let read = database.begin_read()?;
     let is_new = read.document_count() == 0;
     let there: Vec<&str> = read.space_names().collect();
-    let by_default = if is_new { given.is_none() } else { there.contains(&STATIC_SPACE) };
-    let embed = args.embed || (by_default && !args.no_embed);
+    let by_default = if is_new {
+        given.is_none().then_some(Model::Static)
+    } else {
+        BUILT_IN.into_iter().find(|model| there.contains(&model.space().as_str()))
+    };
+    let model = args.embed.clone().or(by_default.filter(|_| !args.no_embed));
+    let own = model.as_ref().map(Model::space);
     let mut filled = Vec::new();
     filled.extend(given.map(|given| given.space.as_str()));
-    filled.extend(embed.then_some(STATIC_SPACE));
+    filled.extend(own.as_deref());
     if let [one, other] = filled.as_slice()
         && one == other
     {
         return Err(Failure::usage(
-            format!("space {one:?} is that of the built-in embedder"),
+            format!("space {one:?} is that of the embedder"),
             "give the vectors another name with --space, or leave --embed out",
         ));
     }
@@ -261,9 +265,8 @@ fn embedder(
             ));
         }
     }
-    let model =
-        || SpaceEmbedder { space: STATIC_SPACE.to_owned(), embedder: Arc::new(StaticEmbedder::new()) };
-    Ok(embed.then(model))
+    let made = |model: Model| Ok(SpaceEmbedder { space: model.space(), embedder: model.load()? });
+    model.map(made).transpose()
 }
 
 fn analyzer(args: &AnalyzerArgs) -> Result<Option<TextConfig>, Failure> {

@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure};
 use crate::open;
 use crate::output::{FAINT, KEY, Output, Painted, QUESTION, counted};
 use crate::sources;
-use crate::vectors::{BuiltIn, QueryVector};
+use crate::vectors::{Embedding, QueryVector};
 
 /// Folders of documents below `examples/data`.
 const FOLDERS: [&str; 2] = ["countries", "countries-zh"];
@@ -65,7 +65,7 @@ pub fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Exit
 
     let database = open::read_only(&path, common)?;
     let read = database.begin_read()?;
-    let model = BuiltIn::of(&read, None)?;
+    let model = Embedding::of(&read, None, None)?;
     let bear = Bear::default();
     let format = Format::default();
     for Prepared { id, question: text, note } in &questions {
@@ -163,7 +163,7 @@ fn load_args() -> LoadArgs {
         leaf_vectors: None,
         vectors_model: None,
         space: "vectors".to_owned(),
-        embed: false,
+        embed: None,
         no_embed: false,
         names: false,
     }

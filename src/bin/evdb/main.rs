@@ -8,6 +8,7 @@ mod demo;
 mod dump;
 mod failure;
 mod graph;
+mod models;
 mod open;
 mod outline;
 mod output;

@@ -254,7 +254,7 @@ fn batch(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let path = args.batch.questions.as_deref().unwrap_or_else(|| std::path::Path::new(""));
-    let batch = Batch::read(path, &args.batch, args.vector.space.as_deref(), read)?;
+    let batch = Batch::read(path, &args.batch, &args.vector, read)?;
     batch.for_each(common, output, |entry, vector, output| {
         let mut search = search.clone();
         if args.expression && !entry.text.trim().is_empty() {

@@ -1,16 +1,15 @@
-//! Vectors of queries: typed, from files, or made by the built-in embedder.
+//! Vectors of queries: typed, from files, or made by the embedder that made the file's.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use evdb::ReadTransaction;
 use evdb::model::Embedder;
-use evdb::providers::{Npy, StaticEmbedder};
+use evdb::providers::Npy;
 
 use crate::args::VectorArgs;
 use crate::failure::Failure;
-
-/// The space that the built-in embedder fills.
-pub const STATIC_SPACE: &str = "static";
+use crate::models::{BUILT_IN, Model};
 
 /// A vector and the space it is compared in.
 #[derive(Debug, Clone)]
@@ -25,7 +24,7 @@ impl QueryVector {
     }
 }
 
-/// The vector of the query `text`: the one given, else one of the built-in embedder if the file has its space.
+/// The vector of the query `text`: the one given, else one of the model named or built in whose space the file has.
 pub fn of_query(
     read: &ReadTransaction,
     args: &VectorArgs,
@@ -36,35 +35,60 @@ pub fn of_query(
             let vector = parse(typed)?;
             Ok(Some(QueryVector { space: space_for(read, args.space.as_deref(), vector.len())?, vector }))
         }
-        None => BuiltIn::of(read, args.space.as_deref())?.map(|model| model.embed(text)).transpose(),
+        None => Embedding::of(read, args.space.as_deref(), args.model.as_ref())?
+            .map(|model| model.embed(text))
+            .transpose(),
     }
 }
 
-/// The built-in embedder, for a file that has its space.
-pub struct BuiltIn {
+/// The embedder of a space of the file.
+pub struct Embedding {
     space: String,
-    model: StaticEmbedder,
+    model: Arc<dyn Embedder>,
 }
 
-impl BuiltIn {
-    /// `None` if the file has no space of the embedder's, and none was asked for.
-    pub fn of(read: &ReadTransaction, wanted: Option<&str>) -> Result<Option<Self>, Failure> {
-        let model = StaticEmbedder::new();
-        let own = |name: &str| {
-            read.space(name).is_some_and(|space| space.record().fingerprint == model.fingerprint())
-        };
-        if let Some(name) = wanted {
-            if !own(name) {
-                let space = read.space(name).ok_or_else(|| no_space(read, name))?;
-                return Err(Failure::hinted(
-                    format!("the vectors of space {name:?} were made by {:?}", space.record().fingerprint),
-                    "give the query's vector, made by the same model, with --vector",
-                ));
-            }
-            return Ok(Some(Self { space: name.to_owned(), model }));
+impl Embedding {
+    /// The embedder `named`, else the best that is built in, whose space the file has: the space `wanted`, if one
+    /// is.
+    ///
+    /// `None` if the file has no space of an embedder's, and nothing was asked for.
+    pub fn of(
+        read: &ReadTransaction,
+        wanted: Option<&str>,
+        named: Option<&Model>,
+    ) -> Result<Option<Self>, Failure> {
+        if let Some(name) = wanted
+            && read.space(name).is_none()
+        {
+            return Err(no_space(read, name));
         }
-        let space = read.space_names().find(|name| own(name)).map(str::to_owned);
-        Ok(space.map(|space| Self { space, model }))
+        for candidate in named.map_or(BUILT_IN.as_slice(), std::slice::from_ref) {
+            let Some(model) = candidate.of(read)? else { continue };
+            let own = |name: &&str| {
+                read.space(name).is_some_and(|space| space.record().fingerprint == model.fingerprint())
+            };
+            let space = match wanted {
+                Some(name) => Some(name).filter(own),
+                None => read.space_names().find(own),
+            };
+            if let Some(space) = space.map(str::to_owned) {
+                return Ok(Some(Self { space, model }));
+            }
+        }
+        if let Some(space) = wanted.and_then(|name| read.space(name)) {
+            let (name, print) = (&space.record().name, &space.record().fingerprint);
+            return Err(Failure::hinted(
+                format!("the vectors of space {name:?} were made by {print:?}"),
+                "name the directory of that model with --model, or give the query's vector with --vector",
+            ));
+        }
+        if let Some(named) = named {
+            return Err(Failure::hinted(
+                format!("no vector space of the file was made by the model {:?}", named.space()),
+                format!("its spaces: {}", listed(read)),
+            ));
+        }
+        Ok(None)
     }
 
     pub fn embed(&self, text: &str) -> Result<QueryVector, Failure> {

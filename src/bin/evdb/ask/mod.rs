@@ -286,7 +286,7 @@ fn batch(
 ) -> Result<Exit, Failure> {
     let path = args.batch.questions.as_deref().unwrap_or_else(|| std::path::Path::new(""));
     let read = asked.read;
-    let batch = Batch::read(path, &args.batch, args.vector.space.as_deref(), read)?;
+    let batch = Batch::read(path, &args.batch, &args.vector, read)?;
     batch.for_each(common, output, |entry, vector, output| {
         let mut own = Vec::new();
         if args.batch.in_doc {
