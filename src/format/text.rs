@@ -46,7 +46,6 @@ pub use postings::ShortList;
 pub use postings::TOP_BOUND;
 pub use postings::TOP_FREQ;
 pub use postings::class_min;
-pub use postings::encode_pairs;
 pub use postings::encode_postings;
 pub use postings::length_class;
 pub use postings::nibble;

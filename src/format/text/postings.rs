@@ -36,7 +36,6 @@ pub use pairs::take_varint;
 
 use pairs::Pairs;
 use pairs::put_pairs;
-use pairs::take_pairs;
 
 /// Postings of a packed block.
 pub const BLOCK: usize = 128;
@@ -313,17 +312,6 @@ pub fn encode_postings(postings: &[Posting], leaves: Option<&LeafColumns<'_>>, o
         out.push(PACKED);
         out.extend(bounds(postings, leaves));
         packed::encode(postings, out);
-    }
-}
-
-/// Appends to `out` the list whose `count` pairs are `pairs`, as [`put_pair`] wrote them from 0 on; `leaves` as
-/// for [`encode_postings`].
-pub fn encode_pairs(pairs: &[u8], count: u32, leaves: Option<&LeafColumns<'_>>, out: &mut Vec<u8>) {
-    if (1..PACKED_FROM).contains(&(count as usize)) {
-        out.push(SHORT);
-        out.extend_from_slice(pairs);
-    } else {
-        encode_postings(&take_pairs(pairs), leaves, out);
     }
 }
 

@@ -77,20 +77,6 @@ pub fn put_pair(posting: Posting, lowest: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// The postings of `pairs`, as [`put_pair`] wrote them from 0 on; as many as are whole.
-pub fn take_pairs(mut pairs: &[u8]) -> Vec<Posting> {
-    let mut postings = Vec::new();
-    let mut lowest = 0_u32;
-    while let Some(gap) = take_varint(&mut pairs) {
-        let more = if gap % 2 == 1 { take_varint(&mut pairs).map_or(0, |more| more + 1) } else { 0 };
-        let (Ok(gap), Ok(more)) = (u32::try_from(gap / 2), u32::try_from(more)) else { break };
-        let posting = Posting { ordinal: lowest.saturating_add(gap), term_freq: more.saturating_add(1) };
-        lowest = posting.ordinal.saturating_add(1);
-        postings.push(posting);
-    }
-    postings
-}
-
 /// Appends `value` as LEB128: seven bits a byte, the lowest first, the high bit set on all but the last.
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     loop {

@@ -165,19 +165,6 @@ proptest! {
     }
 
     #[test]
-    fn pairs_become_the_list_that_their_postings_become(gaps in gaps(), more in 0_u32..700) {
-        let (postings, lens, bytes) = leaf_list(&gaps, more);
-        let mut pairs = Vec::new();
-        put_pairs(&postings, 0, &mut pairs);
-        let leaves = LeafColumns { full_lens: &lens, mean_len: 70.0 };
-        let mut out = Vec::new();
-
-        encode_pairs(&pairs, count(&postings), Some(&leaves), &mut out);
-
-        prop_assert_eq!(out, bytes);
-    }
-
-    #[test]
     fn every_posting_is_found_in_its_place_and_no_other(gaps in gaps(), more in 0_u32..700) {
         let (postings, lens, bytes) = leaf_list(&gaps, more);
         let n = u32::try_from(lens.len()).unwrap();
