@@ -49,7 +49,6 @@ pub use postings::class_min;
 pub use postings::encode_postings;
 pub use postings::length_class;
 pub use postings::nibble;
-pub use postings::put_pair;
 pub use postings::put_varint;
 pub use postings::take_varint;
 

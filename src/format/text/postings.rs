@@ -30,7 +30,6 @@ pub use dense::DenseList;
 pub use nibbles::Escapes;
 pub use nibbles::nibble;
 pub use packed::PackedList;
-pub use pairs::put_pair;
 pub use pairs::put_varint;
 pub use pairs::take_varint;
 

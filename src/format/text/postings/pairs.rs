@@ -67,7 +67,7 @@ pub fn put_pairs(postings: &[Posting], mut lowest: u32, out: &mut Vec<u8>) {
 }
 
 /// Appends one pair to `out`; `lowest` is the ordinal before plus 1, or 0.
-pub fn put_pair(posting: Posting, lowest: u32, out: &mut Vec<u8>) {
+fn put_pair(posting: Posting, lowest: u32, out: &mut Vec<u8>) {
     let gap = 2 * u64::from(posting.ordinal - lowest);
     if posting.term_freq > 1 {
         put_varint(out, gap + 1);
