@@ -130,3 +130,73 @@ fn bear_is_the_default_and_options_of_another_method_are_refused() {
     ask(&folder, &["--method", "knowforge"]).ends(2).shows(&["knowforge"]);
     ask(&folder, &["--explain"]).ends(0).shows(&["how it was found", "pack", "score"]);
 }
+
+#[test]
+fn views_are_made_by_the_build_and_agree_on_passages() {
+    let folder = folder(&["--names", "--views=sentences"]);
+
+    let g1 =
+        ask(&folder, &["--method", "conrag", "--structure", "views", "--json", "--explain"]).ends(0).json();
+
+    assert_eq!(documents(&g1).len(), 3);
+    assert_eq!(g1["steps"][0]["name"], "consensus g1");
+    let note = g1["steps"][0]["note"].as_str().expect("a note");
+    assert!(note.contains("entities by vector") && note.contains("relations by vector"), "{note}");
+    let text = ask(&folder, &["--method", "conrag", "--generation", "g3", "--explain"]).ends(0);
+    text.shows(&["consensus g3", "views: text", "structure 0.", "The Red Kite (1950 film): "]);
+    evdb(&folder, &["build", "p.jsonl", "-o", "q.evdb", "--no-embed", "--names", "--views"])
+        .ends(1)
+        .shows(&["embedder that is built in", "--embed"]);
+}
+
+#[test]
+fn statements_get_views_when_they_are_imported() {
+    let folder = folder(&[]);
+    fs::write(folder.path().join("t.jsonl"), "[\"Ann Lee\", \"born in\", \"York\"]\n").expect("written");
+
+    evdb(&folder, &["import-graph", "p.evdb", "t.jsonl", "--views"]).ends(0).shows(&["3 vectors made, 2 of"]);
+
+    let found = ask(&folder, &["--method", "conrag", "--generation", "g1", "--explain"]).ends(0);
+    found.shows(&["2 entities by vector, 1 relations by vector", "Ann Lee::unknown [born in] York::unknown"]);
+}
+
+#[test]
+fn a_plan_is_run_with_and_without_answers() {
+    let folder = folder(&["--names"]);
+    let steps = r#"[{"id": 0, "sub_question": "Who directed The Red Kite?"},
+        {"id": 1, "sub_question": "Where was <dep:0> born?", "dependencies": [0]}]"#;
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("written");
+    write("answered.json", &format!("{{\"plan\": {steps}, \"answers\": [\"Ann Lee\", null]}}"));
+    write("open.json", steps);
+    write("faulty.json", r#"[{"id": 3, "sub_question": "a"}]"#);
+    write("bad.json", "{");
+    let planned = |plan: &str| ask(&folder, &["--method", "conrag", "--plan", plan, "--json", "--explain"]);
+
+    let answered = planned("answered.json").ends(0).json();
+    assert_eq!(documents(&answered)[..2], ["kite", "lee"]);
+    assert_eq!(answered["steps"][2]["note"], "1: Where was Ann Lee born?");
+    assert_eq!(answered["hits"][0]["parts"][0][0], "place");
+    let open = planned("open.json").ends(0).json();
+    assert!(open["steps"][1]["note"].as_str().expect("a note").contains("answer by name: ann"), "{open}");
+    let faulty = planned("faulty.json").ends(0).json();
+    assert!(faulty["plan_fault"].as_str().expect("a reason").contains("step 0 is missing"));
+    planned("bad.json").ends(1).shows(&["no JSON"]);
+    planned("none.json").ends(1).shows(&["none.json"]);
+    let text = ask(&folder, &["--method", "conrag", "--plan", "faulty.json"]).ends(0);
+    text.shows(&["the plan is not used", "step 0 is missing"]);
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let folder = folder(&["--names"]);
+
+    ask(&folder, &["--method", "conrag", "--structure", "path", "--generation", "g1"])
+        .ends(2)
+        .shows(&["g1 has no form for paths"]);
+    ask(&folder, &["--method", "conrag", "--structure", "views", "--hops", "3"]).ends(2).shows(&["no hops"]);
+    let shaped = ask(&folder, &["--method", "conrag", "--structure", "path", "--generation", "g3", "--json"])
+        .ends(0)
+        .json();
+    assert_eq!(shaped["hits"][0]["parts"][1][0], "path");
+    assert_eq!(shaped["hits"][0]["parts"].as_array().expect("parts").len(), 2);
+}

@@ -55,6 +55,8 @@ pub struct Agreed {
     pub entities: f32,
     /// Of the relation view, in `[0, 1]`.
     pub relations: f32,
+    /// What common entities leave of the entity view, in `[0, 1]`; 1 in [`ConsensusG3`].
+    pub gate: f32,
 }
 
 /// Consensus as ConRAG's first release computes it.
@@ -130,7 +132,7 @@ impl ConsensusG1 {
             let gate = gates.get(&node).map_or(1.0, |gate| gate.max(self.least_gate).clamp(0.0, 1.0));
             let base = self.relations * r + self.entities * e * gate + self.text * t;
             let views: f32 = [t, e, r].into_iter().map(|part| if part > 0.0 { 1.0 } else { 0.0 }).sum();
-            base * (1.0 + self.agreement * (views - 1.0).max(0.0) / 2.0)
+            (base * (1.0 + self.agreement * (views - 1.0).max(0.0) / 2.0), gate)
         })
     }
 }
@@ -240,20 +242,21 @@ impl ConsensusG3 {
         let relation: ScoreMap<NodeId> = pooled.iter().filter(|(_, score)| *score > 0.0).collect();
         agree(&text.min_max(), &entity, &relation.min_max(), |_, [t, e, r]| {
             let structure = f32::midpoint(e, r);
-            t + match self.bonus {
+            let bonus = match self.bonus {
                 Bonus::Ratio => structure / (1.0 + structure),
                 Bonus::Quad => structure - structure * structure / 2.0,
-            }
+            };
+            (t + bonus, 1.0)
         })
     }
 }
 
-/// Leaves of three views with their parts, by `score`, best first; ties to the better text, then to the lower node.
+/// Leaves of three views with their parts, by `score`, which gives the gate too, best first; ties to the better text, then to the lower node.
 fn agree(
     text: &ScoreMap<NodeId>,
     entities: &ScoreMap<NodeId>,
     relations: &ScoreMap<NodeId>,
-    score: impl Fn(NodeId, [f32; 3]) -> f32,
+    score: impl Fn(NodeId, [f32; 3]) -> (f32, f32),
 ) -> Vec<Agreed> {
     let mut nodes: Vec<NodeId> =
         [text, entities, relations].into_iter().flat_map(|map| map.iter().map(|(node, _)| node)).collect();
@@ -262,7 +265,8 @@ fn agree(
     let agreed = nodes.into_iter().map(|node| {
         let parts = [text.get(node), entities.get(node), relations.get(node)];
         let [text, entities, relations] = parts;
-        Agreed { node, score: score(node, parts), text, entities, relations }
+        let (score, gate) = score(node, parts);
+        Agreed { node, score, text, entities, relations, gate }
     });
     let mut agreed: Vec<Agreed> = agreed.collect();
     agreed.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.text.total_cmp(&a.text)));
@@ -320,6 +324,8 @@ mod tests {
         near(&ranked, &[(2, 0.693), (1, 0.6), (3, 0.0), (4, 0.0)]);
         assert!((ranked[0].text - 0.5).abs() < 1e-6);
         assert_eq!((ranked[0].entities, ranked[0].relations), (1.0, 1.0));
+        assert!((ranked[0].gate - 0.8).abs() < 1e-6);
+        assert!((ranked[1].gate - 1.0).abs() < 1e-6);
     }
 
     /// sigma(A) = ln(1 + 10/1) / ln 11 = 1; sigma(B) = ln(1 + 10/2) / ln 11 = .7472. V: 2: .8 + .4 * .7472 = 1.0989 ->

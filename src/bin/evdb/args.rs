@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::ask::bear::BearArgs;
 use crate::ask::conrag::ConragArgs;
 use crate::models::Model;
+use crate::views::ViewsArg;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -177,6 +178,9 @@ pub struct LoadArgs {
     /// Put names, sentences and relations into the graph, as rules for English find them
     #[arg(long, help_heading = "Graph")]
     pub names: bool,
+    /// Make vectors of entities and relations too, for `ask --method conrag --structure views`
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "statements", help_heading = "Graph")]
+    pub views: Option<ViewsArg>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -524,6 +528,9 @@ pub struct ImportGraphArgs {
     /// Key of the document of statements without one [default: the name of the JSONL file]
     #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
+    /// Make vectors of entities and relations too, for `ask --method conrag --structure views`
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "statements")]
+    pub views: Option<ViewsArg>,
 }
 
 #[derive(Args)]

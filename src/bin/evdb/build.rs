@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use evdb::ingest::extract::NameRules;
 use evdb::ingest::{GivenVectors, Loader, Options, Progress, RowOrder, SpaceEmbedder};
+use evdb::methods::conrag::ViewCounts;
 use evdb::providers::Npy;
 use evdb::text::{AnalyzerConfig, TextConfig};
 use evdb::{Database, ErrorKind};
@@ -20,6 +21,7 @@ use crate::open;
 use crate::output::{FAINT, KEY, Output, Painted, counted};
 use crate::progress;
 use crate::sources::{self, Source};
+use crate::views;
 
 /// Warnings shown one by one; the rest is counted.
 const SHOWN_WARNINGS: usize = 10;
@@ -83,6 +85,8 @@ pub struct Loaded {
     left_out: Vec<(String, String)>,
     /// Files of kinds that are not read.
     unsupported: Vec<String>,
+    /// Vectors of entities and relations, if they were asked for.
+    views: Option<ViewCounts>,
 }
 
 /// Loads `sources` into `database`, with a progress bar.
@@ -133,6 +137,7 @@ pub fn load(
         unlisted_warnings: 0,
         left_out: Vec::new(),
         unsupported: Vec::new(),
+        views: None,
     };
     for source in sources {
         match loader.load(&source.path, &source.root) {
@@ -155,6 +160,7 @@ pub fn load(
     let finished = loader.finish();
     bar.finish_and_clear();
     loaded.progress = finished?;
+    loaded.views = views::make(database, args.views, args.embed.as_ref(), output)?;
     loaded.seconds = started.elapsed().as_secs_f64();
     Ok(loaded)
 }
@@ -317,7 +323,7 @@ fn title_change(config: AnalyzerConfig, change: &str) -> Result<AnalyzerConfig, 
 
 /// Prints what was done.
 fn report(loaded: &Loaded, path: &Path, is_new: bool, output: &mut Output) -> Result<Exit, Failure> {
-    let Loaded { progress, seconds, warnings, unlisted_warnings, left_out, unsupported } = loaded;
+    let Loaded { progress, seconds, warnings, unlisted_warnings, left_out, unsupported, views } = loaded;
     let exit = if left_out.is_empty() { Exit::Done } else { Exit::Incomplete };
     if output.json {
         let left_out: Vec<_> =
@@ -335,6 +341,7 @@ fn report(loaded: &Loaded, path: &Path, is_new: bool, output: &mut Output) -> Re
             "unlisted_warnings": unlisted_warnings,
             "left_out": left_out,
             "unsupported": unsupported,
+            "views": views,
         }))?;
         return Ok(exit);
     }

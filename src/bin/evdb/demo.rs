@@ -166,5 +166,6 @@ fn load_args() -> LoadArgs {
         embed: None,
         no_embed: false,
         names: false,
+        views: None,
     }
 }

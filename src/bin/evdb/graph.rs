@@ -15,6 +15,7 @@ use crate::args::{Common, GraphArgs, ImportGraphArgs};
 use crate::failure::{Exit, Failure};
 use crate::open;
 use crate::output::{FAINT, KEY, Output, Painted, STRONG, clean, counted, excerpt};
+use crate::views;
 
 /// Entities shown for a name that several have, and suggested for one that none has.
 const SUGGESTIONS: usize = 5;
@@ -340,6 +341,7 @@ pub fn import(args: &ImportGraphArgs, common: &Common, output: &mut Output) -> R
         linking = documents;
         whole.counts += counts;
     }
+    let made = views::make(&database, args.views, None, output)?;
     let stats = database.begin_read()?.stats()?.graph;
     if output.json {
         output.line(&json!({
@@ -350,6 +352,7 @@ pub fn import(args: &ImportGraphArgs, common: &Common, output: &mut Output) -> R
             "new": whole.counts,
             "entities": stats.entities,
             "hyperedges": stats.hyperedges,
+            "views": made,
             "warnings": warnings,
             "unlisted_warnings": whole.report.unlisted_warnings,
         }))?;

@@ -21,6 +21,7 @@ mod sources;
 mod stats;
 mod vectors;
 mod verify;
+mod views;
 
 use std::panic;
 use std::process::ExitCode;

@@ -91,6 +91,11 @@ impl Embedding {
         Ok(None)
     }
 
+    /// The space it fills, and itself.
+    pub fn parts(&self) -> (&str, &dyn Embedder) {
+        (&self.space, self.model.as_ref())
+    }
+
     pub fn embed(&self, text: &str) -> Result<QueryVector, Failure> {
         let mut vector = vec![0.0; self.model.dimensions()];
         self.model.embed(&[text], &mut vector)?;

@@ -50,4 +50,5 @@ pub use walk::PathWeights;
 pub use walk::find;
 pub use word::Case;
 pub use word::Word;
+pub use word::is_stop;
 pub use word::words;

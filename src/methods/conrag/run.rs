@@ -1,14 +1,20 @@
 //! ConRAG over a file: find, scope, pack.
 
+use roaring::RoaringBitmap;
+
 use super::ConRag;
 use super::Structure;
+use super::SuppliedPlan;
 use crate::db::ReadTransaction;
 use crate::error::Error;
 use crate::error::Result;
+use crate::graph::Object;
 use crate::ids::DocumentId;
 use crate::ids::NodeId;
 use crate::ids::NodeRange;
 use crate::methods::Retrieved;
+use crate::model::Embedder;
+use crate::query::Agreed;
 use crate::query::Budget;
 use crate::query::Format;
 use crate::query::Packing;
@@ -35,13 +41,22 @@ pub struct Request<'a> {
     pub format: &'a Format,
     /// Threads; the answer does not depend on it.
     pub threads: usize,
+    /// Sub-questions, perhaps with answers.
+    pub plan: Option<&'a SuppliedPlan>,
+    /// Gives the questions of a plan vectors, in the space of the question's. Without it they go by their words.
+    pub embedder: Option<&'a dyn Embedder>,
 }
 
 impl<'a> Request<'a> {
-    /// `question`, asked of all documents on one thread.
+    /// `question`, asked of all documents on one thread, without a plan.
     #[must_use]
     pub fn new(question: Question<'a>, budget: Budget, format: &'a Format) -> Self {
-        Self { question, documents: None, budget, format, threads: 1 }
+        Self { question, documents: None, budget, format, threads: 1, plan: None, embedder: None }
+    }
+
+    /// Most leaves of a ranking.
+    pub(super) fn kept(&self) -> usize {
+        MIN_RANKING.max(self.budget.tokens / 4)
     }
 }
 
@@ -57,11 +72,43 @@ pub struct ConRagHit {
     /// The way to it, an anchor first; empty if it stands by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<PathStep>,
+    /// The normalised scores of the three views.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreed: Option<Agreed>,
+    /// Entities and relations that speak for it, each view best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub supports: Vec<Support>,
+    /// Where it stands in the steps of the plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepRank>,
+}
+
+/// An entity or a relation that was found.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Support {
+    /// Which.
+    pub object: Object,
+    /// The first line of its text.
+    pub text: String,
+    /// Its similarity to the question.
+    pub score: f32,
+}
+
+/// A place in the ranking of a step.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct StepRank {
+    /// Number of the step.
+    pub step: u32,
+    /// From 1.
+    pub rank: usize,
+    /// The step's own score.
+    pub score: f32,
 }
 
 impl ConRagHit {
     pub(super) fn new(node: NodeId, score: f32, parts: Parts) -> Self {
-        Self { node, score, parts, path: Vec::new() }
+        let (path, supports, steps) = (Vec::new(), Vec::new(), Vec::new());
+        Self { node, score, parts, path, agreed: None, supports, steps }
     }
 }
 
@@ -87,26 +134,28 @@ impl ConRag {
         self.retrieve(read, &Request::new(question, budget, &Format::default()))
     }
 
-    /// The evidence for a question.
+    /// The evidence for a question, or for the steps of its plan:
+    ///
+    /// * if every step that others need has an answer, each step is asked by itself with the answers bound in, and the
+    ///   steps' lists are interleaved, the first of each, then the second;
+    /// * else steps are asked in order, independent ones side by side, and a step that others need answers with the name
+    ///   that stands in its best leaf; a leaf scores by the question as a whole, and by the step it is best in, as a share
+    ///   of that step's best.
     ///
     /// # Errors
     ///
     /// `NotFound` for a document or vector space that is not there; `InvalidInput` for a vector that does not fit or
-    /// options out of their bounds; `Corrupt`; `Io`.
+    /// options out of their bounds; whatever the embedder reports; `Corrupt`; `Io`.
+    ///
+    /// # Source
+    ///
+    /// ConRAG (arXiv 2605.28093), slot-bound plans. Departure: how steps are merged, and names as answers, which stand in
+    /// for the language model that reads each step's evidence.
     pub fn retrieve(&self, read: &ReadTransaction, request: &Request<'_>) -> Result<Recalled> {
         let mut trace = Trace::default();
-        let scope = scope(read, request.documents)?;
-        let kept = MIN_RANKING.max(request.budget.tokens / 4);
-        // What is out of scope takes no place of what is in it.
-        let limit = if scope.is_some() { usize::MAX } else { kept };
-        let Structure::Path(paths) = &self.structure;
-        let mut hits = paths.find(read, request.question, limit, request.threads, &mut trace)?;
-        if let Some(scope) = &scope {
-            let saw = hits.len();
-            hits.retain(|hit| scope.iter().any(|range| range.contains(hit.node)));
-            trace.push(Step::new("documents asked", saw, hits.len()));
-        }
-        hits.truncate(kept);
+        let scope = Scope::new(read, request.documents)?;
+        let mut hits = self.planned(read, request, scope.as_ref(), &mut trace)?;
+        hits.truncate(request.kept());
         let ranking: Vec<(NodeId, f32)> = hits.iter().map(|hit| (hit.node, hit.score)).collect();
         let offered = hits.iter().take(self.passages.unwrap_or(usize::MAX));
         let leaves = ScoredLeaves::new(read, offered.map(|hit| (hit.node, hit.score, hit.parts.clone())))?;
@@ -119,17 +168,66 @@ impl ConRag {
         trace.push(pack.spent(evidence.spent).note(format!("budget {}", request.budget.tokens)));
         Ok(Recalled { retrieved: Retrieved { evidence, trace, ranking }, hits })
     }
+
+    /// The best `limit` leaves of `scope` for one question.
+    pub(super) fn single(
+        &self,
+        read: &ReadTransaction,
+        question: Question<'_>,
+        scope: Option<&Scope>,
+        (limit, threads): (usize, usize),
+        trace: &mut Trace,
+    ) -> Result<Vec<ConRagHit>> {
+        let mut hits = match &self.structure {
+            // What is out of scope takes no place of what is in it.
+            Structure::Path(paths) => {
+                let wide = if scope.is_some() { usize::MAX } else { limit };
+                paths.find(read, question, wide, threads, trace)?
+            }
+            Structure::Views(generation) => generation.find(read, question, scope, threads, trace)?,
+        };
+        if let Some(scope) = scope {
+            let saw = hits.len();
+            hits.retain(|hit| scope.contains(hit.node));
+            trace.push(Step::new("documents asked", saw, hits.len()));
+        }
+        hits.truncate(limit);
+        Ok(hits)
+    }
 }
 
-/// The node ranges of `documents`, sorted, each once.
-fn scope(read: &ReadTransaction, documents: Option<&[DocumentId]>) -> Result<Option<Vec<NodeRange>>> {
-    let Some(documents) = documents else { return Ok(None) };
-    if documents.is_empty() {
-        return Err(Error::invalid("the question is asked of no document; leave the scope out to ask all"));
+/// The documents evidence may come from.
+pub(super) struct Scope {
+    /// Sorted and disjoint.
+    ranges: Vec<NodeRange>,
+}
+
+impl Scope {
+    fn new(read: &ReadTransaction, documents: Option<&[DocumentId]>) -> Result<Option<Self>> {
+        let Some(documents) = documents else { return Ok(None) };
+        if documents.is_empty() {
+            let message = "the question is asked of no document; leave the scope out to ask all";
+            return Err(Error::invalid(message));
+        }
+        let mut ranges = documents
+            .iter()
+            .map(|id| read.document(*id).map(|info| info.nodes))
+            .collect::<Result<Vec<_>>>()?;
+        ranges.sort_unstable();
+        ranges.dedup();
+        Ok(Some(Self { ranges }))
     }
-    let mut ranges =
-        documents.iter().map(|id| read.document(*id).map(|info| info.nodes)).collect::<Result<Vec<_>>>()?;
-    ranges.sort_unstable();
-    ranges.dedup();
-    Ok(Some(ranges))
+
+    pub(super) fn contains(&self, node: NodeId) -> bool {
+        let at = self.ranges.partition_point(|range| range.last < node);
+        self.ranges.get(at).is_some_and(|range| range.contains(node))
+    }
+
+    pub(super) fn nodes(&self) -> RoaringBitmap {
+        let mut nodes = RoaringBitmap::new();
+        for range in &self.ranges {
+            nodes.insert_range(range.first.get()..=range.last.get());
+        }
+        nodes
+    }
 }

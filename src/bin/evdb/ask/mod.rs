@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::args::{AskArgs, Common, HeadingsArg, Method, Overflow};
 use crate::batch::Batch;
 use crate::failure::{Exit, Failure};
+use crate::models::Model;
 use crate::open;
 use crate::output::{FAINT, KEY, NUMBER, Output, Painted, STRONG, clean, counted, excerpt};
 use crate::question;
@@ -39,6 +40,8 @@ pub struct Asked<'a> {
     pub format: &'a Format,
     pub on_overflow: OnOverflow,
     pub threads: usize,
+    /// The embedder that is named, if one is.
+    pub model: Option<&'a Model>,
 }
 
 /// What a method answers.
@@ -48,11 +51,13 @@ pub struct Answer {
     pub notes: BTreeMap<NodeId, Vec<String>>,
     /// Fields of the JSON beside those of the evidence.
     pub fields: Map<String, Value>,
+    /// What was not as it should be.
+    pub warning: Option<String>,
 }
 
 impl From<Retrieved> for Answer {
     fn from(found: Retrieved) -> Self {
-        Self { found, notes: BTreeMap::new(), fields: Map::new() }
+        Self { found, notes: BTreeMap::new(), fields: Map::new(), warning: None }
     }
 }
 
@@ -76,7 +81,7 @@ fn method(args: &AskArgs) -> Result<Box<dyn Chooses>, Failure> {
     }
     match args.method {
         Method::Bear => Ok(Box::new(args.bear.method())),
-        Method::Conrag => Ok(Box::new(args.conrag.method())),
+        Method::Conrag => Ok(Box::new(args.conrag.method()?)),
     }
 }
 
@@ -105,6 +110,7 @@ pub fn run(args: &AskArgs, common: &Common, output: &mut Output) -> Result<Exit,
             Overflow::Stop => OnOverflow::Stop,
         },
         threads: args.vector.threads.into(),
+        model: args.vector.model.as_ref(),
     };
     let Some(text) = typed else {
         return batch(args, method.as_ref(), &budgets, &asked, common, output);
@@ -112,6 +118,9 @@ pub fn run(args: &AskArgs, common: &Common, output: &mut Output) -> Result<Exit,
     let vector = vectors::of_query(&read, &args.vector, &text)?;
     let question = Question { text: &text, vector: vector.as_ref().map(QueryVector::as_question) };
     let answer = method.choose(&Asked { question, ..asked })?;
+    if let Some(warning) = &answer.warning {
+        output.warn(warning);
+    }
     let found = &answer.found;
     if output.json {
         let mut line = serde_json::to_value(&found.evidence).map_err(std::io::Error::from)?;
