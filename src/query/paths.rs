@@ -19,6 +19,7 @@ use crate::ids::Span;
 use crate::query::scope::Question;
 use crate::query::scope::QuestionVector;
 use crate::text::Bm25;
+use crate::text::FieldTerms;
 use crate::text::Scorer;
 use crate::text::TermHits;
 use crate::vector::Query;
@@ -67,7 +68,7 @@ pub struct BaseWeights {
 
 impl Default for BaseWeights {
     fn default() -> Self {
-        Self { lexical: 0.4, dense: 0.6, title: 0.2 }
+        Self { lexical: 0.3, dense: 0.6, title: 0.2 }
     }
 }
 
@@ -162,7 +163,8 @@ impl FindPaths {
                 self.base.lexical * words + self.base.dense * close + self.base.title * title
             })
             .collect();
-        let signals = LeafSignals { base: &base, words: &matched.words, word_weights: &matched.word_weights };
+        let words = &matched.words;
+        let signals = LeafSignals { base: &base, words: &words.held, word_weights: &words.weights };
         let mut similarity =
             |asked: &[u32]| matched.sentences(read, index, question.vector, sentences, asked);
         let found = find(index, &names, signals, &self.paths, self.limit, &mut similarity)?;
@@ -218,8 +220,8 @@ impl FindPaths {
         let hits = read.text_index().hits(&view, &terms)?;
         let lexical = share_of_best(Scorer::new(&view, &hits, Bm25::default()).leaf_scores());
         let dense = self.dense(read, index.leaves(), question)?;
-        let (words, word_weights) = coverage(&hits, index.leaf_count());
-        Ok(Matched { hits, lexical, dense, words, word_weights })
+        let words = Words::new(&read.analyzers().field_terms(question.text), &hits, index.leaf_count());
+        Ok(Matched { lexical, dense, words })
     }
 
     /// Cosine of each of `leaves`, none below 0; `None` if the question has no vector.
@@ -251,15 +253,11 @@ impl FindPaths {
 
 /// How a question matches the leaves of a state.
 struct Matched {
-    hits: Vec<TermHits>,
     /// BM25 of each leaf, as a share of the best.
     lexical: Vec<f32>,
     /// Cosine of each leaf.
     dense: Option<Vec<f32>>,
-    /// Which of the question's words each leaf has.
-    words: Vec<u64>,
-    /// Weight of each word.
-    word_weights: Vec<f32>,
+    words: Words,
 }
 
 impl Matched {
@@ -289,7 +287,7 @@ impl Matched {
             let message = format!("{} scores came for {} sentences", close.len(), asked.len());
             return Err(Error::invalid(message));
         }
-        let shares = ByWords { read, index, hits: &self.hits, weights: &self.word_weights }.shares(asked)?;
+        let shares = ByWords { read, index, words: &self.words }.shares(asked)?;
         Ok(close.into_iter().zip(shares).map(|(close, share)| close.max(0.0) + words * share).collect())
     }
 }
@@ -298,45 +296,37 @@ impl Matched {
 struct ByWords<'a> {
     read: &'a ReadTransaction,
     index: &'a PathIndex,
-    hits: &'a [TermHits],
-    weights: &'a [f32],
+    words: &'a Words,
 }
 
 impl ByWords<'_> {
     /// For each of `sentences`, which ascend, the share of the question's words, by weight, in it and the headings of
     /// its leaf.
     fn shares(&self, sentences: &[u32]) -> Result<Vec<f32>> {
-        let terms: HashMap<&str, usize> = self
-            .hits
-            .iter()
-            .take(MAX_COVERED_WORDS)
-            .enumerate()
-            .map(|(bit, hit)| (hit.term.as_str(), bit))
-            .collect();
-        let all: f32 = self.weights.iter().sum();
+        let all: f32 = self.words.weights.iter().sum();
         let mut shares = Vec::with_capacity(sentences.len());
         let mut of = None;
         for sentence in sentences {
             let leaf = self.index.leaf_of(*sentence);
-            let (text, headings) = match of.take() {
-                Some((at, text, headings)) if at == leaf => (text, headings),
-                _ => (self.text(leaf)?, self.headings(leaf)),
+            let text = match of.take() {
+                Some((at, text)) if at == leaf => text,
+                _ => self.text(leaf)?,
             };
-            let mut held = headings;
+            let mut held = self.words.above.get(leaf as usize).copied().unwrap_or(0);
             if let Some(entry) = self.index.sentences().get(*sentence as usize) {
                 let (start, whole): &(u32, String) = &text;
                 let from = entry.span.start.saturating_sub(*start) as usize;
                 let until = entry.span.end.saturating_sub(*start) as usize;
                 self.read.analyzers().body().terms(whole.get(from..until).unwrap_or_default(), &mut |term| {
-                    if let Some(bit) = terms.get(term) {
+                    if let Some(bit) = self.words.bits.get(term) {
                         held |= 1 << bit;
                     }
                 });
             }
-            let weights = self.weights.iter().enumerate().filter(|(bit, _)| held >> bit & 1 == 1);
+            let weights = self.words.weights.iter().enumerate().filter(|(bit, _)| held >> bit & 1 == 1);
             let share: f32 = weights.map(|(_, weight)| weight).sum();
             shares.push(if all > 0.0 { share / all } else { 0.0 });
-            of = Some((leaf, text, headings));
+            of = Some((leaf, text));
         }
         Ok(shares)
     }
@@ -347,17 +337,6 @@ impl ByWords<'_> {
         let document = self.read.document_of(node)?;
         let span = self.read.tree(document.id)?.node(node)?.span();
         Ok((span.start, self.read.text(document.id, span)?))
-    }
-
-    /// Which words the headings of leaf `leaf` have.
-    fn headings(&self, leaf: u32) -> u64 {
-        let mut held = 0;
-        for (bit, hit) in self.hits.iter().take(MAX_COVERED_WORDS).enumerate() {
-            if hit.headings.iter().any(|heading| heading.leaves.contains(&leaf)) {
-                held |= 1 << bit;
-            }
-        }
-        held
     }
 }
 
@@ -372,21 +351,57 @@ fn share_of_best(mut scores: Vec<f32>) -> Vec<f32> {
     scores
 }
 
-/// Which of the first 64 terms each of `leaves` leaves has, in itself or its headings, and each term's weight.
-fn coverage(hits: &[TermHits], leaves: usize) -> (Vec<u64>, Vec<f32>) {
-    let mut held = vec![0_u64; leaves];
-    let mut weights = Vec::with_capacity(hits.len().min(MAX_COVERED_WORDS));
-    for (bit, term) in hits.iter().take(MAX_COVERED_WORDS).enumerate() {
-        let below = term.headings.iter().flat_map(|heading| heading.leaves.clone());
-        for leaf in term.leaves.iter().copied().chain(below) {
-            if let Some(slot) = held.get_mut(leaf as usize) {
-                *slot |= 1 << bit;
+/// The words of a question as bodies have them, and where they are. A word that bodies drop says nothing of what is
+/// asked; what titles call a word is the same word.
+struct Words {
+    /// Words by their terms in bodies, each a bit.
+    bits: HashMap<String, usize>,
+    /// Which words each leaf has, in itself or its headings.
+    held: Vec<u64>,
+    /// Which words its headings have.
+    above: Vec<u64>,
+    /// Weight of each word.
+    weights: Vec<f32>,
+}
+
+impl Words {
+    /// The first 64 words of `pieces`, whose terms have `hits` among `leaves` leaves.
+    fn new(pieces: &[FieldTerms], hits: &[TermHits], leaves: usize) -> Self {
+        let of: HashMap<&str, &TermHits> = hits.iter().map(|hit| (hit.term.as_str(), hit)).collect();
+        let mut words =
+            Self { bits: HashMap::new(), held: vec![0; leaves], above: vec![0; leaves], weights: Vec::new() };
+        for piece in pieces {
+            let Some(body) = &piece.body else { continue };
+            let next = words.bits.len();
+            let bit = match words.bits.get(body.as_str()) {
+                Some(bit) => *bit,
+                None if next < MAX_COVERED_WORDS => *words.bits.entry(body.clone()).or_insert(next),
+                None => continue,
+            };
+            let own = of.get(body.as_str()).map(|hit| hit.leaves.as_slice()).unwrap_or_default();
+            for leaf in own {
+                if let Some(slot) = words.held.get_mut(*leaf as usize) {
+                    *slot |= 1 << bit;
+                }
+            }
+            let title = piece.title.as_deref().and_then(|term| of.get(term));
+            for leaf in title.iter().flat_map(|hit| &hit.headings).flat_map(|heading| heading.leaves.clone())
+            {
+                for list in [&mut words.held, &mut words.above] {
+                    if let Some(slot) = list.get_mut(leaf as usize) {
+                        *slot |= 1 << bit;
+                    }
+                }
             }
         }
-        let found = held.iter().filter(|held| **held >> bit & 1 == 1).count();
-        weights.push(inverse_frequency(leaves, found));
+        words.weights = (0..words.bits.len())
+            .map(|bit| {
+                let found = words.held.iter().filter(|held| **held >> bit & 1 == 1).count();
+                inverse_frequency(leaves, found)
+            })
+            .collect();
+        words
     }
-    (held, weights)
 }
 
 /// As in BM25: `ln(1 + (n - df + 0.5) / (df + 0.5))`.
@@ -395,4 +410,60 @@ fn coverage(hits: &[TermHits], leaves: usize) -> (Vec<u64>, Vec<f32>) {
 fn inverse_frequency(n: usize, df: usize) -> f32 {
     let (n, df) = (n as f64, df as f64);
     libm::log(1.0 + (n - df + 0.5) / (df + 0.5)) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::HeadingHit;
+
+    fn hit(term: &str, leaves: &[u32], below: Option<std::ops::Range<u32>>) -> TermHits {
+        let heading = |leaves| HeadingHit { inner: 0, node: NodeId(1), leaves, term_freq: 1 };
+        TermHits {
+            term: term.into(),
+            leaves: leaves.to_vec(),
+            term_freqs: vec![1; leaves.len()],
+            headings: below.into_iter().map(heading).collect(),
+        }
+    }
+
+    fn piece(body: Option<&str>, title: &str) -> FieldTerms {
+        FieldTerms { body: body.map(str::to_owned), title: Some(title.into()) }
+    }
+
+    /// Of 4 leaves, "direct" is in 0; titles above 2 have "directed". "the" is in titles alone.
+    #[test]
+    fn a_word_counts_once_for_both_fields_and_stop_words_not_at_all() {
+        let hits = [
+            hit("direct", &[0], None),
+            hit("the", &[], Some(0..4)),
+            hit("director", &[], None),
+            hit("directed", &[], Some(2..3)),
+            hit("film", &[0, 9], Some(3..9)),
+        ];
+        let pieces = [
+            piece(None, "the"),
+            piece(Some("direct"), "director"),
+            piece(Some("direct"), "directed"),
+            piece(Some("film"), "film"),
+        ];
+
+        let words = Words::new(&pieces, &hits, 4);
+
+        assert_eq!(words.held, [0b11, 0, 0b01, 0b10]);
+        assert_eq!(words.above, [0, 0, 0b01, 0b10]);
+        assert_eq!((words.bits["direct"], words.bits["film"], words.weights.len()), (0, 1, 2));
+        // Two of four leaves have each: ln(1 + 2.5 / 2.5).
+        assert!(words.weights.iter().all(|weight| (weight - std::f32::consts::LN_2).abs() < 1e-6));
+    }
+
+    #[test]
+    fn words_beyond_the_sixty_fourth_count_nothing() {
+        let pieces: Vec<FieldTerms> = (0..100).map(|n| piece(Some(&format!("w{n}")), "t")).collect();
+        let hits: Vec<TermHits> = (0..100).map(|n| hit(&format!("w{n}"), &[0], None)).collect();
+
+        let words = Words::new(&pieces, &hits, 1);
+
+        assert_eq!((words.held[0], words.weights.len()), (u64::MAX, MAX_COVERED_WORDS));
+    }
 }

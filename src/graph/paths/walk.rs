@@ -41,7 +41,7 @@ impl Default for PathWeights {
             shared: 0.75,
             reverse: 0.75,
             similarity: 1.0,
-            coverage: 0.25,
+            coverage: 0.5,
             constant: 0.15,
             rarity: 0.45,
             anchor: 3.0,
