@@ -3,39 +3,23 @@
 
     python3 tools/measure_recall.py --data DIR [--evdb target/release/evdb] [--leaf-vectors DIR] [--sets a,b]
 
-DIR holds one folder a set: passages.jsonl[.gz] (id, doc, title, text, ...), questions.jsonl[.gz] (id, question,
-gold = ids of the labelled passages), passages.f16.npy and questions.f16.npy (row i = line i). None of it is part of
-this project. --leaf-vectors names a folder of SET.npy with one row a leaf (see `evdb outline --leaves --json`).
+DIR holds sets as of question_sets.py. None of it is part of this project. --leaf-vectors names a folder of
+SET.npy with one row a leaf (see `evdb outline --leaves --json`).
 
 Tables: recall of gold passages in the first k (text, dense, hybrid), recall of evidence packed under budgets with
 given vectors, the same with the built-in embedder. Only questions with gold evidence are asked; of MMLongBench-Doc
 those whose evidence is text, of LoCoMo all but the adversarial ones. Standard library only.
 """
 import argparse
-import gzip
-import json
 import os
-import subprocess
 import sys
 import tempfile
+
+from question_sets import find, first_ids, json_lines, lines, run
 
 # Sets whose questions are also asked within their own document.
 IN_DOCUMENT = ("locomo", "mmlongbench-doc", "financebench")
 BUDGETS = (512, 1024, 2048, 4096)
-
-
-def lines(path):
-    open_it = gzip.open if path.endswith(".gz") else open
-    with open_it(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
-
-
-def find(folder, stem):
-    for name in (stem + ".jsonl.gz", stem + ".jsonl"):
-        path = os.path.join(folder, name)
-        if os.path.exists(path):
-            return path
-    return None
 
 
 class Runner:
@@ -43,13 +27,10 @@ class Runner:
         self.evdb = evdb
 
     def run(self, *args):
-        done = subprocess.run([self.evdb, *map(str, args)], capture_output=True, text=True)
-        if done.returncode not in (0, 4):
-            sys.exit(f"{' '.join(map(str, args))}\n{done.stderr}")
-        return done.stdout
+        return run(self.evdb, *args)[0]
 
     def json_lines(self, *args):
-        return [json.loads(line) for line in self.run(*args, "--json").splitlines() if line.strip()]
+        return json_lines(self.run(*args, "--json"))
 
 
 def wanted(question):
@@ -58,16 +39,6 @@ def wanted(question):
         and question.get("text_only", True)
         and question.get("type") != "adversarial"
     )
-
-
-def first_ids(ids, k):
-    seen = []
-    for i in ids:
-        if i not in seen:
-            seen.append(i)
-        if len(seen) == k:
-            break
-    return set(seen)
 
 
 def mean(values):
@@ -94,7 +65,7 @@ def search_rows(runner, file, folder, questions, vectors, in_doc):
             pairs = [(a, q) for a, q in zip(answers, questions) if wanted(q)]
             row.append(
                 mean(
-                    recall(first_ids([h["id"] for h in a["hits"]], k), set(map(str, q["gold"])))
+                    recall(set(first_ids([h["id"] for h in a["hits"]], k)), set(map(str, q["gold"])))
                     for a, q in pairs
                 )
             )
@@ -123,7 +94,7 @@ def ask_row(runner, file, folder, questions, vectors, in_doc, extra=()):
             packed[answer["budget"]].append(recall({item["id"] for item in answer["items"]}, gold))
             if answer["budget"] == BUDGETS[-1]:
                 for k in first:
-                    first[k].append(recall(first_ids([r[0] for r in answer["ranking"]], k), gold))
+                    first[k].append(recall(set(first_ids([r[0] for r in answer["ranking"]], k)), gold))
     means = [mean(packed[budget]) for budget in BUDGETS]
     return means + [mean(means), mean(first[5]), mean(first[10])], len(first[5])
 
@@ -172,7 +143,7 @@ def main():
                 for k in (5, 10):
                     bm25.append(
                         mean(
-                            recall(first_ids([h["id"] for h in a["hits"]], k), set(map(str, q["gold"])))
+                            recall(set(first_ids([h["id"] for h in a["hits"]], k)), set(map(str, q["gold"])))
                             for a, q in zip(answers, questions)
                             if wanted(q)
                         )
