@@ -12,12 +12,16 @@
 //! * [`Pool`]: what several searches found, by kind, within a size.
 //! * [`ScoredLeaves`]: leaves of a snapshot, with scores, as candidates for packing.
 //! * [`Packing`]: from a ranking to an [`EvidenceList`], which [`Format`] renders.
+//! * [`sources`], [`toc`]: what there is, in short lists.
+//! * [`list_media`], [`find_label`], [`fragment_window`], [`page_neighbours`]: images, tables, captions, what is around.
+//! * [`table_lookup`], [`table_rows`]: rows of tables, exactly.
 //! * [`Trace`]: what each step saw, kept and spent.
 //!
 //! Scores: higher is better; ties go to the lower id or index; NaN ranks lowest. Nothing depends on the order
 //! of a hash table or on the number of threads.
 
 mod budget;
+mod catalogue;
 mod consensus;
 mod evidence;
 mod filter;
@@ -25,6 +29,7 @@ mod fuse;
 mod graph;
 mod leaf_score;
 mod leaves;
+mod media;
 mod mmr;
 mod pack;
 mod paths;
@@ -33,9 +38,11 @@ mod render;
 mod scope;
 mod scores;
 mod search;
+mod tables;
 mod trace;
 
 pub use budget::Budget;
+pub use catalogue::{Listed, MAX_HEADINGS, MAX_SOURCES, Source, TocEntry, sources, toc};
 pub use consensus::{
     Agreed, Bonus, ConsensusG1, ConsensusG3, EntityHit, EntityScore, RelationHit, RelationPool, Views,
 };
@@ -45,6 +52,10 @@ pub use fuse::{Rrf, Scored, hybrid, min_max, weighted};
 pub use graph::{EntityQuery, beam_paths, expand, find_entities, page_rank, project, projected};
 pub use leaf_score::{LeafParts, LeafScore, LeafSignals};
 pub use leaves::{Parts, ScoredLeaves};
+pub use media::{
+    CaptionLine, Labelled, MAX_MEDIA, Media, MediaFilter, MediaList, MediaScope, Neighbour, PageNeighbours,
+    find_label, fragment_window, list_media, page_neighbours,
+};
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
 pub use paths::{BaseWeights, FindPaths, PathHit, PathStep, SentenceVectors};
@@ -53,4 +64,5 @@ pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};
 pub use scores::{Fusion, Pooling, ScoreMap};
 pub use search::{Hit, Place, Search, SearchMode};
+pub use tables::{FoundRows, MAX_ROWS, Table, TableRow, table_lookup, table_rows};
 pub use trace::{Step, Trace};
