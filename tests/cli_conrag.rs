@@ -127,7 +127,7 @@ fn bear_is_the_default_and_options_of_another_method_are_refused() {
     ask(&folder, &["--hops", "3"]).ends(2).shows(&["--hops is an option of --method conrag"]);
     ask(&folder, &["--method", "conrag", "--mmr"]).ends(2).shows(&["--mmr is an option of --method bear"]);
     ask(&folder, &["--method", "conrag", "--hops", "4"]).ends(2).shows(&["--hops"]);
-    ask(&folder, &["--method", "knowforge"]).ends(2).shows(&["knowforge"]);
+    ask(&folder, &["--method", "doctrace"]).ends(2).shows(&["doctrace"]);
     ask(&folder, &["--explain"]).ends(0).shows(&["how it was found", "pack", "score"]);
 }
 

@@ -2,10 +2,12 @@
 //!
 //! * [`bear`]: coarse to fine over document trees, with or without a language model.
 //! * [`conrag`]: paths of names or three views of a passage, for questions that need several; plans.
+//! * [`knowforge`]: text, tables, images and examples, each ranked by itself, expanded over the graph and pooled.
 //! * [`Retrieved`]: what each of them gives back.
 
 pub mod bear;
 pub mod conrag;
+pub mod knowforge;
 
 use crate::ids::NodeId;
 use crate::query::EvidenceList;

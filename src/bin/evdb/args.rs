@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::ask::bear::BearArgs;
 use crate::ask::conrag::ConragArgs;
+use crate::ask::knowforge::KnowforgeArgs;
+use crate::browse::{MediaArgs, TableArgs, TocArgs};
 use crate::models::Model;
 use crate::views::ViewsArg;
 
@@ -69,6 +71,12 @@ pub enum Command {
     Ask(AskArgs),
     /// List the documents, or show the tree of one
     Outline(OutlineArgs),
+    /// List the headings of a document; without one, the documents
+    Toc(TocArgs),
+    /// List images and tables, by page, heading or label
+    Media(MediaArgs),
+    /// Show the rows of tables, or those that have a text
+    Table(TableArgs),
     /// Show what is around an entity: as text, or as a drawing for DOT or Mermaid
     Graph(GraphArgs),
     /// Read statements of any extractor, or the wiki links of the documents, into the graph
@@ -409,6 +417,8 @@ pub struct AskArgs {
     #[command(flatten)]
     pub conrag: ConragArgs,
     #[command(flatten)]
+    pub knowforge: KnowforgeArgs,
+    #[command(flatten)]
     pub vector: VectorArgs,
     #[command(flatten)]
     pub batch: BatchArgs,
@@ -420,6 +430,8 @@ pub enum Method {
     Bear,
     /// Paths of names, for questions that need several passages (arXiv 2605.28093)
     Conrag,
+    /// Text, tables and images each ranked by itself, expanded over the graph (arXiv 2610.13128)
+    Knowforge,
 }
 
 impl Method {
@@ -427,6 +439,7 @@ impl Method {
         match self {
             Self::Bear => "bear",
             Self::Conrag => "conrag",
+            Self::Knowforge => "knowforge",
         }
     }
 }

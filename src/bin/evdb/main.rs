@@ -3,6 +3,7 @@
 mod args;
 mod ask;
 mod batch;
+mod browse;
 mod build;
 mod demo;
 mod dump;
@@ -52,6 +53,9 @@ fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Search(args) => search::run(args, common, output),
         Command::Ask(args) => ask::run(args, common, output),
         Command::Outline(args) => outline::run(args, common, output),
+        Command::Toc(args) => browse::contents(args, common, output),
+        Command::Media(args) => browse::media(args, common, output),
+        Command::Table(args) => browse::table(args, common, output),
         Command::Graph(args) => graph::run(args, common, output),
         Command::ImportGraph(args) => graph::import(args, common, output),
         Command::Info(args) => stats::info(args, common, output),

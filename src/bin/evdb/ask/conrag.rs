@@ -10,10 +10,10 @@ use evdb::graph::paths::PathOptions;
 use evdb::methods::conrag::{
     ConRag, ConRagHit, Generation, PathShape, Paths, Request, Structure, SuppliedPlan,
 };
-use evdb::query::{ConsensusG1, ConsensusG3, PathStep};
+use evdb::query::{ConsensusG1, ConsensusG3};
 use serde_json::{Map, json};
 
-use super::{Answer, Asked, Chooses};
+use super::{Answer, Asked, Chooses, way};
 use crate::failure::Failure;
 use crate::vectors::Embedding;
 
@@ -161,14 +161,4 @@ fn reasons(asked: &Asked<'_>, hit: &ConRagHit) -> Result<Vec<String>, Failure> {
         hit.steps.iter().map(|place| format!("step {}: {} by {:.3}", place.step, place.rank, place.score));
     lines.extend(places);
     Ok(lines)
-}
-
-/// A step of a path in words.
-fn way(asked: &Asked<'_>, step: &PathStep) -> Result<String, Failure> {
-    let from = asked.read.document_of(step.from)?;
-    let sentence = match step.sentence {
-        Some(span) => format!(": {}", asked.read.text(from.id, span)?),
-        None => String::new(),
-    };
-    Ok(format!("by {:?}, {:.3}, from node {} of {}{sentence}", step.name, step.score, step.from, from.key))
 }

@@ -2,12 +2,13 @@
 
 pub mod bear;
 pub mod conrag;
+pub mod knowforge;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use evdb::methods::Retrieved;
-use evdb::query::{Budget, Evidence, Format, Headings, OnOverflow, Question};
+use evdb::query::{Budget, Evidence, Format, Headings, OnOverflow, PathStep, Question};
 use evdb::{DocumentId, NodeId, ReadTransaction};
 use indicatif::HumanCount;
 use serde_json::{Map, Value, json};
@@ -67,9 +68,23 @@ pub trait Chooses {
     fn choose(&self, asked: &Asked<'_>) -> Result<Answer, Failure>;
 }
 
+/// A step of a path in words.
+fn way(asked: &Asked<'_>, step: &PathStep) -> Result<String, Failure> {
+    let from = asked.read.document_of(step.from)?;
+    let sentence = match step.sentence {
+        Some(span) => format!(": {}", asked.read.text(from.id, span)?),
+        None => String::new(),
+    };
+    Ok(format!("by {:?}, {:.3}, from node {} of {}{sentence}", step.name, step.score, step.from, from.key))
+}
+
 /// The method that is asked for, with its options. An option of another one is refused.
 fn method(args: &AskArgs) -> Result<Box<dyn Chooses>, Failure> {
-    let typed = [(Method::Bear, args.bear.typed()), (Method::Conrag, args.conrag.typed())];
+    let typed = [
+        (Method::Bear, args.bear.typed()),
+        (Method::Conrag, args.conrag.typed()),
+        (Method::Knowforge, args.knowforge.typed()),
+    ];
     for (method, option) in typed {
         if let Some(option) = option.filter(|_| method != args.method) {
             let name = method.name();
@@ -82,6 +97,7 @@ fn method(args: &AskArgs) -> Result<Box<dyn Chooses>, Failure> {
     match args.method {
         Method::Bear => Ok(Box::new(args.bear.method())),
         Method::Conrag => Ok(Box::new(args.conrag.method()?)),
+        Method::Knowforge => Ok(Box::new(args.knowforge.method())),
     }
 }
 
