@@ -1,5 +1,6 @@
 //! evdb beside its peers. See the README of this package.
 
+mod graph;
 mod numbers;
 mod race;
 mod report;
@@ -37,6 +38,20 @@ enum Command {
         /// Sets of queries to run: or, nat, and, phrase, prefix, or-1%, or-10%; questions with --data. All by default.
         #[arg(long, value_delimiter = ',', value_name = "SET,...")]
         queries: Vec<String>,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// PageRank and expansion: evdb, igraph, scipy, networkx, SQLite, Kuzu.
+    Graph {
+        /// Nodes of the graph.
+        #[arg(long, default_value_t = 300_000, value_parser = clap::value_parser!(u32).range(100..=50_000_000))]
+        nodes: u32,
+        /// Edges, at most so many.
+        #[arg(long, default_value_t = 300_000)]
+        edges: usize,
+        /// Sets of seeds.
+        #[arg(long, default_value_t = 100)]
+        queries: usize,
         #[command(flatten)]
         common: Common,
     },
@@ -103,6 +118,9 @@ fn run(command: Command) -> Result<ExitCode> {
             let budget = if passages > 200_000 { 90 } else { 20 };
             let text = text::Text { passages, sets: queries, data: common.data.clone() };
             compare(&[Box::new(text)], common, budget)
+        }
+        Command::Graph { nodes, edges, queries, common } => {
+            compare(&[Box::new(graph::Graph { nodes, edges, queries })], common, 20)
         }
         Command::All { scale, common } => {
             let budget = if scale == Scale::Full { 90 } else { 5 };

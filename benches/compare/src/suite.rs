@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 
 use crate::report::Outcome;
-use crate::text;
+use crate::{graph, text};
 
 /// How large inputs are when every suite runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -57,13 +57,14 @@ pub trait Suite {
 
 /// Every suite at one scale.
 pub fn all(scale: Scale, data: Option<PathBuf>) -> Vec<Box<dyn Suite>> {
-    vec![Box::new(text::Text::at(scale, data))]
+    vec![Box::new(text::Text::at(scale, data)), Box::new(graph::Graph::at(scale))]
 }
 
 /// This process as the worker of `engine`, with `folder` for its files.
 pub fn worker(suite: &str, engine: &str, folder: &Path) -> Result<()> {
     match suite {
         "text" => text::worker(engine, folder),
+        "graph" => graph::worker(engine, folder),
         _ => bail!("there is no suite {suite:?}"),
     }
 }
