@@ -5,6 +5,9 @@
 //! | passages | the space of leaves, such as `static` | a leaf | what the embedder of the space was given: title or heading path, then the text |
 //! | entities | `static#entities` | an entity | [`for_each_entity_text`] |
 //! | relations | `static#hyperedges` | a hyperedge | [`for_each_relation_text`] |
+//!
+//! Departure: the paper embeds a passage as `title: text`. Here a file's leaves have one vector for all methods, of
+//! heading path and text.
 
 use std::collections::BTreeMap;
 
