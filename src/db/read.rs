@@ -433,6 +433,18 @@ impl ReadTransaction {
         self.any_space(name).filter(|_| !name.contains('#'))
     }
 
+    /// The vector space of leaves called `name`.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, listing the spaces there are, if there is none.
+    pub fn expect_space(&self, name: &str) -> Result<VectorSpace<'_>> {
+        self.space(name).ok_or_else(|| {
+            let known: Vec<&str> = self.space_names().collect();
+            Error::not_found(format!("there is no vector space {name:?}; the file has {known:?}"))
+        })
+    }
+
     pub(super) fn any_space(&self, name: &str) -> Option<VectorSpace<'_>> {
         let (id, record) = self.state.spaces.iter().find(|(_, record)| record.name == name)?;
         Some(VectorSpace { transaction: self, id: *id, record })

@@ -232,10 +232,7 @@ impl FindPaths {
         question: Question<'_>,
     ) -> Result<Option<Vec<f32>>> {
         let Some(given) = question.vector else { return Ok(None) };
-        let space = read.space(given.space).ok_or_else(|| {
-            let known: Vec<&str> = read.space_names().collect();
-            Error::not_found(format!("there is no vector space {:?}; the file has {known:?}", given.space))
-        })?;
+        let space = read.expect_space(given.space)?;
         let flat = space.flat()?;
         let query = flat.query(given.vector)?;
         let (Some(first), Some(last)) = (leaves.first(), leaves.last()) else { return Ok(Some(Vec::new())) };

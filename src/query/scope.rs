@@ -114,10 +114,7 @@ impl Signals {
             view: Arc::clone(&view),
         };
         if let Some(QuestionVector { space, vector }) = question.vector {
-            let space = read.space(space).ok_or_else(|| {
-                let known: Vec<&str> = read.space_names().collect();
-                Error::not_found(format!("there is no vector space {space:?}; the file has {known:?}"))
-            })?;
+            let space = read.expect_space(space)?;
             signals.add_dense(&space, vector, scope, threads)?;
         }
         Ok(signals)

@@ -217,10 +217,7 @@ impl Search {
         let Some(given) = question.vector else {
             return Err(Error::invalid("the search compares vectors and the question has none"));
         };
-        let space = read.space(given.space).ok_or_else(|| {
-            let known: Vec<&str> = read.space_names().collect();
-            Error::not_found(format!("there is no vector space {:?}; the file has {known:?}", given.space))
-        })?;
+        let space = read.expect_space(given.space)?;
         let flat = space.flat()?;
         let query = flat.query(given.vector)?;
         let deleted = read.text_index().deleted();

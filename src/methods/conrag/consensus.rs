@@ -182,10 +182,7 @@ fn passages(
     scope: Option<&Scope>,
     taken: usize,
 ) -> Result<Vec<(u32, f32)>> {
-    let space = read.space(given.space).ok_or_else(|| {
-        let known: Vec<&str> = read.space_names().collect();
-        Error::not_found(format!("there is no vector space {:?}; the file has {known:?}", given.space))
-    })?;
+    let space = read.expect_space(given.space)?;
     let flat = space.flat()?;
     let query = flat.query(given.vector)?;
     let allowed = scope.map(Scope::nodes);

@@ -297,13 +297,7 @@ impl KnowForge {
             matches.entry(leaf).or_default().title = title;
         }
         if let Some(given) = question.vector {
-            let space = read.space(given.space).ok_or_else(|| {
-                let known: Vec<&str> = read.space_names().collect();
-                Error::not_found(format!(
-                    "there is no vector space {:?}; the file has {known:?}",
-                    given.space
-                ))
-            })?;
+            let space = read.expect_space(given.space)?;
             let flat = space.flat()?;
             let query = flat.query(given.vector)?;
             for hit in
