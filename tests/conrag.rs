@@ -6,6 +6,7 @@ use evdb::methods::conrag::{
     ConRag, PathShape, Paths, Recalled, RelationTexts, Request, Structure, SuppliedPlan, embed_views,
     for_each_entity_text, for_each_relation_text,
 };
+use evdb::methods::knowforge::KnowForge;
 use evdb::model::Embedder;
 use evdb::query::{Budget, Format, Question, QuestionVector};
 use evdb::tree::{Node, NodeKind};
@@ -260,6 +261,69 @@ fn pages() -> Database {
     }
     write.commit().expect("memory");
     database
+}
+
+/// [`pages`] with vectors of their leaves, and a statement beside what rules read off them.
+fn pages_with_vectors() -> Database {
+    let database = Database::in_memory().expect("memory");
+    let mut write = database.begin_write().expect("a writer");
+    let space = write.open_space("counts", 3, Metric::Cosine, "counts").expect("a new space");
+    for (title, text) in PAGES {
+        let document = page(title, text);
+        let id = write.insert_document(&document).expect("a sound document");
+        let mut row = [0.0; 3];
+        Counts.embed(&[text], &mut row).expect("counted");
+        write.put_leaf_vectors(space, &document, id, &row).expect("one row");
+        let mut patch =
+            extract(&document, &NameRules::default()).expect("rules do not fail").patch(&document);
+        let (lee, york) = (Target::entity("Ann Lee", "person"), Target::entity("York", "city"));
+        patch.hyperedges.push(states(lee, "born in", york));
+        write.put_graph(id, &document, &patch).expect("a sound patch");
+    }
+    write.commit().expect("memory");
+    database
+}
+
+#[test]
+fn statements_and_sentences_are_not_mixed_in_one_space() {
+    for (first, second) in [
+        (RelationTexts::Statements, RelationTexts::Sentences),
+        (RelationTexts::Sentences, RelationTexts::Statements),
+    ] {
+        let database = pages_with_vectors();
+        let made = embed_views(&database, "counts", &Counts, first).expect("embedded");
+        assert!(made.relations > 0);
+
+        let refused = embed_views(&database, "counts", &Counts, second).expect_err("the other kind");
+
+        assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+        assert!(refused.to_string().contains("as its relations"), "{refused}");
+        embed_views(&database, "counts", &Counts, first).expect("the same kind again");
+    }
+}
+
+/// Vectors of statements are none of sentences: paths compare sentences as if they were not there.
+#[test]
+fn vectors_of_statements_change_no_path() {
+    let database = pages_with_vectors();
+    let vector = [1.0, 1.0, 1.0];
+    let question =
+        Question { text: QUESTION, vector: Some(QuestionVector { space: "counts", vector: &vector }) };
+    let found = || {
+        let read = database.begin_read().expect("a state");
+        KnowForge { topk: 1, ..KnowForge::default() }.search(&read, question).expect("a sound question")
+    };
+    let before = found();
+    assert!(before.hits().any(|hit| !hit.path.is_empty()), "a path leads on: {before:#?}");
+
+    embed_views(&database, "counts", &Counts, RelationTexts::Statements).expect("embedded");
+    assert_eq!(found(), before);
+
+    let other = pages_with_vectors();
+    embed_views(&other, "counts", &Counts, RelationTexts::Sentences).expect("embedded");
+    let read = other.begin_read().expect("a state");
+    let after = KnowForge { topk: 1, ..KnowForge::default() }.search(&read, question).expect("as before");
+    assert_ne!(after, before, "vectors of sentences do count");
 }
 
 fn planned(read: &ReadTransaction, plan: &str, threads: usize) -> Recalled {

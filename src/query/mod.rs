@@ -58,7 +58,7 @@ pub use media::{
 };
 pub use mmr::Mmr;
 pub use pack::{Candidate, EvidenceSource, OnOverflow, Packing};
-pub use paths::{BaseWeights, FindPaths, PathHit, PathStep, SentenceVectors};
+pub use paths::{BaseWeights, FindPaths, PathHit, PathStep, SentenceVectors, sentence_space};
 pub use pool::{Pool, PoolHit, PoolKind, PoolOrigin, PoolSearch, PoolUnit, Pooled};
 pub use render::{Format, Headings};
 pub use scope::{Question, QuestionVector, Signals};

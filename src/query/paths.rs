@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::db::ReadTransaction;
+use crate::db::RowsOf;
 use crate::db::VectorSpace;
 use crate::error::Error;
 use crate::error::Result;
@@ -53,6 +54,28 @@ impl SentenceVectors for VectorSpace<'_> {
         let rows: Vec<NodeId> = rows.iter().copied().map(NodeId).collect();
         Ok(flat.score_ids(&query, &rows)?.into_iter().map(Option::unwrap_or_default).collect())
     }
+}
+
+/// The space of sentences of `index` that the vector of `question` is compared in; `None` if the question has no vector, or
+/// the file no vectors of sentences: those of other hyperedges say nothing about them.
+///
+/// Whether it has them is seen from the first sentence and the last.
+///
+/// # Errors
+///
+/// `Corrupt` or `Io`.
+pub fn sentence_space<'a>(
+    read: &'a ReadTransaction,
+    index: &PathIndex,
+    question: Question<'_>,
+) -> Result<Option<VectorSpace<'a>>> {
+    let (Some(first), Some(last)) = (index.sentences().first(), index.sentences().last()) else {
+        return Ok(None);
+    };
+    let space = question.vector.and_then(|given| read.object_space(given.space, RowsOf::Hyperedges));
+    let Some(space) = space else { return Ok(None) };
+    let rows = space.flat()?.has_rows(&[NodeId(first.row), NodeId(last.row)])?;
+    Ok(rows.iter().all(|has| *has).then_some(space))
 }
 
 /// How a leaf scores by itself.

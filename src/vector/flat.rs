@@ -163,6 +163,17 @@ impl<'a> Flat<'a> {
         Ok(found)
     }
 
+    /// Whether each of `nodes` has a row, in the order given.
+    ///
+    /// # Errors
+    ///
+    /// As [`score_ids`](Self::score_ids).
+    pub fn has_rows(&self, nodes: &[NodeId]) -> Result<Vec<bool>> {
+        let mut found = vec![false; nodes.len()];
+        self.each_row(nodes, |position, _| found[position] = true)?;
+        Ok(found)
+    }
+
     /// The rows of `nodes` as they are stored, in the order given; zeros for a node that has no row.
     ///
     /// # Errors

@@ -4,10 +4,7 @@ use super::PathShape;
 use super::Paths;
 use super::run::ConRagHit;
 use crate::db::ReadTransaction;
-use crate::db::RowsOf;
-use crate::db::VectorSpace;
 use crate::error::Result;
-use crate::graph::paths::PathIndex;
 use crate::ids::NodeId;
 use crate::query::FindPaths;
 use crate::query::PathHit;
@@ -16,6 +13,7 @@ use crate::query::ScoreMap;
 use crate::query::SentenceVectors;
 use crate::query::Step;
 use crate::query::Trace;
+use crate::query::sentence_space;
 
 /// Leaves by themselves that take part in the consensus shape.
 const NORMALISED: usize = 50;
@@ -35,12 +33,7 @@ impl Paths {
         trace: &mut Trace,
     ) -> Result<Vec<ConRagHit>> {
         let index = read.path_index()?;
-        let space = question
-            .vector
-            .and_then(|given| read.object_space(given.space, RowsOf::Hyperedges))
-            .map(|space| has_sentences(&space, &index).map(|has| has.then_some(space)))
-            .transpose()?
-            .flatten();
+        let space = sentence_space(read, &index, question)?;
         let sentences = space.as_ref().map(|space| space as &dyn SentenceVectors);
         let limit = match self.shape {
             PathShape::Sum => limit,
@@ -66,17 +59,6 @@ impl Paths {
         trace.push(Step::new("find paths", index.leaf_count(), hits.len()).note(note));
         Ok(hits)
     }
-}
-
-/// Whether the first and the last sentence of `index` have vectors in `space`.
-fn has_sentences(space: &VectorSpace<'_>, index: &PathIndex) -> Result<bool> {
-    let (Some(first), Some(last)) = (index.sentences().first(), index.sentences().last()) else {
-        return Ok(false);
-    };
-    let flat = space.flat()?;
-    let query = flat.query(&vec![1.0; space.record().dimension as usize])?;
-    let found = flat.score_ids(&query, &[NodeId(first.row), NodeId(last.row)])?;
-    Ok(found.iter().all(Option::is_some))
 }
 
 fn summed(hit: PathHit) -> ConRagHit {

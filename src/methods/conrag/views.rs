@@ -16,6 +16,7 @@ use crate::db::EntityInfo;
 use crate::db::HyperedgeInfo;
 use crate::db::ReadTransaction;
 use crate::db::RowsOf;
+use crate::error::Error;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::graph::Object;
@@ -218,6 +219,26 @@ pub(super) fn object_text(read: &ReadTransaction, object: Object) -> Result<Stri
     }
 }
 
+/// Refuses a space that has vectors of live relations other than `which`: nearest to a question would be now a statement, now a
+/// sentence.
+fn refuse_others(read: &ReadTransaction, space: &str, which: RelationTexts) -> Result<()> {
+    let Some(there) = read.object_space(space, RowsOf::Hyperedges) else { return Ok(()) };
+    let graph = read.graph()?;
+    let other =
+        |edge: &HyperedgeId| (graph.kind(*edge) == Some(SENTENCE)) != (which == RelationTexts::Sentences);
+    let others: Vec<NodeId> = graph.hyperedges().filter(other).map(|edge| NodeId(edge.get())).collect();
+    if !there.flat()?.has_rows(&others)?.contains(&true) {
+        return Ok(());
+    }
+    let (has, asked) = match which {
+        RelationTexts::Statements => ("sentences", "statements"),
+        RelationTexts::Sentences => ("statements", "sentences"),
+    };
+    Err(Error::invalid(format!(
+        "space {space:?} has vectors of {has} as its relations, and {asked} are asked for; ask for {has}, or build a file anew"
+    )))
+}
+
 /// How many vectors [`embed_views`] made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ViewCounts {
@@ -235,7 +256,7 @@ pub struct ViewCounts {
 ///
 /// # Errors
 ///
-/// `InvalidInput` if a space of that name is of another embedder; whatever `embedder` reports; `Corrupt`; `Io`.
+/// `InvalidInput` if a space of that name is of another embedder, or has vectors of what `which` leaves out; whatever `embedder` reports; `Corrupt`; `Io`.
 pub fn embed_views(
     database: &Database,
     space: &str,
@@ -247,6 +268,7 @@ pub fn embed_views(
         let space = read.object_space(space, rows)?;
         space.record().last_nodes.last().copied()
     };
+    refuse_others(&read, space, which)?;
     let mut write = database.begin_write()?;
     let mut counts = ViewCounts::default();
     for rows in [RowsOf::Entities, RowsOf::Hyperedges] {

@@ -12,7 +12,6 @@ use super::search::KnowForgeHit;
 use super::search::SearchResponse;
 use super::search::Within;
 use crate::db::ReadTransaction;
-use crate::db::RowsOf;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::graph::Object;
@@ -25,6 +24,7 @@ use crate::query::FindPaths;
 use crate::query::PoolKind;
 use crate::query::Question;
 use crate::query::SentenceVectors;
+use crate::query::sentence_space;
 
 /// Kind of hyperedges that only say that two things are alike.
 const SIMILARITY: &str = "similarity";
@@ -124,7 +124,7 @@ impl KnowForge {
         // What is out of scope takes no place of what is in it.
         let limit = if within.allowed.is_some() { usize::MAX } else { PATH_POOL };
         let paths = FindPaths { limit, base, paths: expansion.options, threads: within.threads };
-        let space = question.vector.and_then(|given| read.object_space(given.space, RowsOf::Hyperedges));
+        let space = sentence_space(read, &index, question)?;
         let sentences = space.as_ref().map(|space| space as &dyn SentenceVectors);
         let mut reached = paths.run(read, &index, question, sentences)?;
         reached.retain(|hit| {
