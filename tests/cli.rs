@@ -1,67 +1,23 @@
 //! The command line as a user meets it: what it prints, what it says when it cannot, and its exit codes.
 #![cfg(all(feature = "cli", feature = "static-embedder"))]
 
+#[path = "support/cli.rs"]
+mod cli;
+
 use std::fs;
 use std::io::{Read, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use cli::{Run, command, evdb};
 
 const MONGOLIA: &str = "# Mongolia\n\nA country in Asia.\n\n## Government\n\nThe capital is Ulaanbaatar.\n\n## Borders\n\n\
                         | Neighbour | km |\n| --- | ---: |\n| China | 4630 |\n| Russia | 3452 |\n";
 const PORTUGAL: &str = "# Portugal\n\nA country in Europe.\n\n## Government\n\nThe capital is Lisbon.\n\n## Borders\n\n\
                         Portugal borders Spain alone.\n";
 const SWISS: &str = "# \u{745e}\u{58eb}\n\n## \u{8bed}\u{8a00}\n\n\u{5b98}\u{65b9}\u{8bed}\u{8a00}\u{662f}\u{5fb7}\u{8bed}\u{3001}\u{6cd5}\u{8bed}\u{3002}\u{1f1e8}\u{1f1ed} \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}\n";
-
-/// What a command did.
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Run {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {}{}", self.out, self.err))
-    }
-
-    fn lines(&self) -> Vec<Value> {
-        self.out.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
-    }
-
-    /// Asserts the exit code, and that standard error has each of `words`.
-    #[track_caller]
-    fn fails(&self, code: i32, words: &[&str]) {
-        assert_eq!(self.code, code, "{}{}", self.out, self.err);
-        for word in words {
-            assert!(self.err.contains(word), "{word:?} is not in {}", self.err);
-        }
-        assert!(!self.err.contains("panicked"), "{}", self.err);
-    }
-
-    #[track_caller]
-    fn succeeds(self) -> Self {
-        assert_eq!(self.code, 0, "{}{}", self.out, self.err);
-        self
-    }
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evdb"));
-    command.current_dir(folder).args(arguments).stdin(Stdio::null());
-    command
-}
-
-fn evdb(folder: &TempDir, arguments: &[&str]) -> Run {
-    let done = command(folder.path(), arguments).output().expect("it runs");
-    Run {
-        code: done.status.code().expect("it was not killed"),
-        out: String::from_utf8(done.stdout).expect("UTF-8"),
-        err: String::from_utf8(done.stderr).expect("UTF-8"),
-    }
-}
 
 fn folder(files: &[(&str, &[u8])]) -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");

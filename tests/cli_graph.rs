@@ -1,11 +1,14 @@
 //! The graph on the command line: imported, shown as text, JSON and drawings, and what is said when it cannot.
 #![cfg(all(feature = "cli", feature = "static-embedder"))]
 
-use std::fs;
-use std::process::{Command, Stdio};
+#[path = "support/cli.rs"]
+mod cli;
 
-use serde_json::Value;
+use std::fs;
+
 use tempfile::TempDir;
+
+use cli::evdb;
 
 const HOME: &str =
     "# Home\n\nStart with the [[Reactor|big reactor]].\n\nThen see [[Pumps]] and [[Missing page]].\n";
@@ -15,48 +18,6 @@ const FACTS: &str = r#"{"subject":"Pump \"A\" | x","relation":"part of","object"
 oops
 {"members":["Ana","Bo",{"entity":"Reactor","kind":"page","role":"site"}],"kind":"shift","label":"night shift","text":"Ana and Bo watch the reactor."}
 "#;
-
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-fn evdb(folder: &TempDir, arguments: &[&str]) -> Run {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evdb"));
-    let done =
-        command.current_dir(folder.path()).args(arguments).stdin(Stdio::null()).output().expect("it runs");
-    Run {
-        code: done.status.code().expect("it was not killed"),
-        out: String::from_utf8(done.stdout).expect("UTF-8"),
-        err: String::from_utf8(done.stderr).expect("UTF-8"),
-    }
-}
-
-impl Run {
-    #[track_caller]
-    fn ends(self, code: i32) -> Self {
-        assert_eq!(self.code, code, "{}{}", self.out, self.err);
-        assert!(!self.err.contains("panicked"), "{}", self.err);
-        self
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {}{}", self.out, self.err))
-    }
-
-    #[track_caller]
-    fn shows(&self, words: &[&str]) {
-        for word in words {
-            assert!(
-                self.out.contains(word) || self.err.contains(word),
-                "{word:?} is not in {}{}",
-                self.out,
-                self.err
-            );
-        }
-    }
-}
 
 /// `x.evdb` of three linked pages.
 fn built() -> TempDir {

@@ -1,11 +1,15 @@
 //! `evdb toc`, `media`, `table`, and `ask --method knowforge`.
 #![cfg(all(feature = "cli", feature = "static-embedder"))]
 
+#[path = "support/cli.rs"]
+mod cli;
+
 use std::fs;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use cli::evdb;
 
 const PASSAGES: &str = r#"{"doc":"kite","id":"p0","title":"The Red Kite (1950 film)","text":"The Red Kite is a drama. It was directed by Ann F. Lee."}
 {"doc":"lee","id":"p1","title":"Ann Lee","text":"Ann Lee was a painter. She was born in York."}
@@ -13,48 +17,6 @@ const PASSAGES: &str = r#"{"doc":"kite","id":"p0","title":"The Red Kite (1950 fi
 "#;
 const REPORT: &str = "# Report\n\n## Prices\n\nFigure 5: prices\n\n| Metal | Price |\n|---|---|\n| Copper | 9 |\n\
                       | Tin | 12 |\n\n## 结果\n\n图 3 地图\n\n![map of 中国](map.png)\n";
-
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-fn evdb(folder: &TempDir, arguments: &[&str]) -> Run {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evdb"));
-    let done =
-        command.current_dir(folder.path()).args(arguments).stdin(Stdio::null()).output().expect("it runs");
-    Run {
-        code: done.status.code().expect("it was not killed"),
-        out: String::from_utf8(done.stdout).expect("UTF-8"),
-        err: String::from_utf8(done.stderr).expect("UTF-8"),
-    }
-}
-
-impl Run {
-    #[track_caller]
-    fn ends(self, code: i32) -> Self {
-        assert_eq!(self.code, code, "{}{}", self.out, self.err);
-        assert!(!self.err.contains("panicked"), "{}", self.err);
-        self
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {}{}", self.out, self.err))
-    }
-
-    #[track_caller]
-    fn shows(&self, words: &[&str]) {
-        for word in words {
-            assert!(
-                self.out.contains(word) || self.err.contains(word),
-                "{word:?} is not in {}{}",
-                self.out,
-                self.err
-            );
-        }
-    }
-}
 
 /// The passages and the report in `p.evdb`.
 fn folder() -> TempDir {

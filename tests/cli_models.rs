@@ -1,19 +1,12 @@
 //! Vectors made in-process, on the command line: what is found by meaning, and what is said when a model is missing.
 #![cfg(all(feature = "cli", feature = "static-embedder", feature = "minilm"))]
 
-use std::process::Command;
+#[path = "support/cli.rs"]
+mod cli;
 
 use tempfile::TempDir;
 
-fn evdb(folder: &TempDir, arguments: &[&str]) -> (i32, String, String) {
-    let done = Command::new(env!("CARGO_BIN_EXE_evdb"))
-        .current_dir(folder.path())
-        .args(arguments)
-        .output()
-        .expect("it runs");
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    (done.status.code().expect("it was not killed"), text(done.stdout), text(done.stderr))
-}
+use cli::evdb;
 
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -25,45 +18,35 @@ fn folder() -> TempDir {
 #[test]
 fn minilm_finds_what_shares_no_word() {
     let folder = folder();
-    let (code, _, error) = evdb(&folder, &["build", "notes.md", "-o", "m.evdb", "--embed=minilm"]);
-    assert_eq!(code, 0, "{error}");
+    evdb(&folder, &["build", "notes.md", "-o", "m.evdb", "--embed=minilm"]).succeeds();
 
-    let (code, out, error) =
+    let found =
         evdb(&folder, &["search", "m.evdb", "automobile wheels", "--mode", "dense", "-k", "1", "--json"]);
 
-    assert_eq!(code, 0, "{error}");
-    assert!(out.contains("new tyres"), "{out}");
-    let (_, info, _) = evdb(&folder, &["info", "m.evdb", "--json"]);
-    assert!(info.contains("evdb transformer all-MiniLM-L6-v2 i8"), "{info}");
-    let (code, _, error) = evdb(&folder, &["add", "m.evdb", "notes.md"]);
-    assert_eq!((code, error.contains("warning")), (0, false), "the model of the file is used again: {error}");
+    found.succeeds().shows(&["new tyres"]);
+    evdb(&folder, &["info", "m.evdb", "--json"]).shows(&["evdb transformer all-MiniLM-L6-v2 i8"]);
+    let again = evdb(&folder, &["add", "m.evdb", "notes.md"]).succeeds();
+    assert!(!again.err.contains("warning"), "the model of the file is used again: {}", again.err);
 }
 
 #[test]
 fn a_file_keeps_to_its_model() {
     let folder = folder();
-    evdb(&folder, &["build", "notes.md", "-o", "s.evdb"]);
+    evdb(&folder, &["build", "notes.md", "-o", "s.evdb"]).succeeds();
 
-    let (code, _, error) = evdb(&folder, &["add", "s.evdb", "notes.md", "--embed=minilm"]);
+    let other = evdb(&folder, &["add", "s.evdb", "notes.md", "--embed=minilm"]);
 
-    assert_eq!(code, 1);
-    assert!(error.contains("no vectors in space \"minilm\", only in [\"static\"]"), "{error}");
+    other.fails(1, &["no vectors in space \"minilm\", only in [\"static\"]"]);
 }
 
 #[test]
 fn a_missing_model_is_named_with_what_to_do() {
     let folder = folder();
 
-    let (code, _, error) = evdb(&folder, &["build", "notes.md", "-o", "d.evdb", "--embed=no/such"]);
+    let missing = evdb(&folder, &["build", "notes.md", "-o", "d.evdb", "--embed=no/such"]);
+    missing.fails(1, &["no/such/config.json", "a model is static, minilm, or a directory"]);
 
-    assert_eq!(code, 1);
-    assert!(
-        error.contains("no/such/config.json") && error.contains("a model is static, minilm, or a directory"),
-        "{error}"
-    );
-
-    evdb(&folder, &["build", "notes.md", "-o", "s.evdb"]);
-    let (code, _, error) = evdb(&folder, &["search", "s.evdb", "roses", "--model", "minilm"]);
-    assert_eq!(code, 1);
-    assert!(error.contains("no vector space of the file was made by the model \"minilm\""), "{error}");
+    evdb(&folder, &["build", "notes.md", "-o", "s.evdb"]).succeeds();
+    let other = evdb(&folder, &["search", "s.evdb", "roses", "--model", "minilm"]);
+    other.fails(1, &["no vector space of the file was made by the model \"minilm\""]);
 }
