@@ -2,6 +2,7 @@
 //! that every level gives the same bits.
 #![allow(unsafe_code, reason = "target_feature functions are called after detection and read checked ranges")]
 
+#[cfg(target_arch = "x86_64")]
 use super::dispatch::{Level, level};
 
 /// Outputs side by side in one register of 512 bits.
@@ -120,7 +121,6 @@ impl ByteLinear {
             }
             Level::Scalar => {}
         }
-        let _ = level;
         self.apply_scalar(x, out);
     }
 

@@ -136,9 +136,7 @@ impl TransformerEmbedder {
         let (begin, end) = self.inner.frame;
         let most = ids.len() + self.max_tokens() - 1;
         ids.push(begin);
-        // A word has at most a hundred characters, so what is beyond this many bytes cannot be seen.
-        let seen = &text[..text.floor_char_boundary(self.max_tokens() * 128)];
-        self.inner.tokens.get().for_each(seen, |id| {
+        self.inner.tokens.get().for_each(text, |id| {
             if ids.len() < most {
                 ids.push(id);
             }

@@ -13,6 +13,8 @@ use crate::providers::wordpiece::WordPiece;
 pub(super) const WEIGHTS: &str = "model.safetensors";
 /// Largest file that is read: models of this kind have at most 1.4 GB in float32.
 const MOST_BYTES: u64 = 4 << 30;
+/// Most of a directory's name in the fingerprint, which has 255 bytes.
+const MOST_NAME_BYTES: usize = 100;
 /// Most tokens of a text: attention costs their square.
 const MOST_TOKENS: usize = 512;
 
@@ -149,7 +151,8 @@ impl Files {
             optional_json(directory, "sentence_bert_config.json")?.unwrap_or_default();
         let named = config.name.as_deref().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
         let own = directory.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name: String = own.unwrap_or_else(|| named.to_owned()).chars().take(100).collect();
+        let mut name = own.unwrap_or_else(|| named.to_owned());
+        name.truncate(name.floor_char_boundary(MOST_NAME_BYTES));
         Ok(Self {
             tokens: vocabulary(directory)?,
             weights: bytes(directory, WEIGHTS)?,

@@ -80,6 +80,8 @@ fn a_directory_is_a_model() {
     for row in &rows {
         assert!((dot(row, row) - 1.0).abs() < 1e-5, "{row:?}");
     }
+    let blanks = [&" ".repeat(100_000), "ice"].concat();
+    assert_eq!(embed(&model, &[&blanks])[0], rows[1], "what stands after blanks is seen");
     let long = "ice ".repeat(100_000);
     assert_eq!(embed(&model, &[&long]), embed(&model, &["ice ice ice ice ice ice"]), "six of eight places");
 }
