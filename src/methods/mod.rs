@@ -9,9 +9,28 @@ pub mod bear;
 pub mod conrag;
 pub mod knowforge;
 
+use roaring::RoaringBitmap;
+
+use crate::db::ReadTransaction;
+use crate::error::Error;
+use crate::error::Result;
+use crate::ids::DocumentId;
 use crate::ids::NodeId;
 use crate::query::EvidenceList;
+use crate::query::Filter;
 use crate::query::Trace;
+
+/// The nodes of `documents`; `None` for all.
+///
+/// # Errors
+///
+/// `InvalidInput` for a list without documents; `NotFound` if one is not there; `Corrupt`; `Io`.
+fn nodes_of(read: &ReadTransaction, documents: Option<&[DocumentId]>) -> Result<Option<RoaringBitmap>> {
+    if documents.is_some_and(<[DocumentId]>::is_empty) {
+        return Err(Error::invalid("the question is asked of no document; leave the scope out to ask all"));
+    }
+    Filter { documents: documents.map(<[DocumentId]>::to_vec), ..Filter::default() }.nodes(read)
+}
 
 /// What a method found.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

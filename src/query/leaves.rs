@@ -6,9 +6,14 @@ use crate::db::ReadTransaction;
 use crate::error::Error;
 use crate::error::Result;
 use crate::ids::NodeId;
+use crate::query::budget::Budget;
 use crate::query::evidence::Evidence;
+use crate::query::evidence::EvidenceList;
 use crate::query::pack::Candidate;
 use crate::query::pack::EvidenceSource;
+use crate::query::pack::Packing;
+use crate::query::trace::Step;
+use crate::query::trace::Trace;
 
 /// What a score is made of, by name.
 pub type Parts = Vec<(&'static str, f32)>;
@@ -60,10 +65,17 @@ impl<'a> ScoredLeaves<'a> {
         Ok(found)
     }
 
-    /// What to pack, best first.
-    #[must_use]
-    pub fn candidates(&self) -> &[Candidate] {
-        &self.candidates
+    /// The evidence that `packing` makes of them within `budget`, with its step in `trace`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packing::pack`].
+    pub fn pack(&self, packing: &Packing, budget: Budget, trace: &mut Trace) -> Result<EvidenceList> {
+        let evidence = packing.pack(&self.candidates, budget, self.read.token_counter(), self)?;
+        let mut step = Step::new("pack", self.candidates.len(), evidence.items.len());
+        step.cut = evidence.cut.len() + evidence.unreached;
+        trace.push(step.spent(evidence.spent).note(format!("budget {}", budget.tokens)));
+        Ok(evidence)
     }
 }
 

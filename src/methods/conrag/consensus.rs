@@ -7,7 +7,6 @@ use roaring::RoaringBitmap;
 use super::Generation;
 use super::parallel::in_order;
 use super::run::ConRagHit;
-use super::run::Scope;
 use super::run::Support;
 use super::views::object_text;
 use crate::db::ReadTransaction;
@@ -87,7 +86,7 @@ impl Generation {
         &self,
         read: &ReadTransaction,
         question: Question<'_>,
-        scope: Option<&Scope>,
+        scope: Option<&RoaringBitmap>,
         threads: usize,
         trace: &mut Trace,
     ) -> Result<Vec<ConRagHit>> {
@@ -95,7 +94,7 @@ impl Generation {
         let kinds = [Kind::Text, Kind::Entities, Kind::Relations];
         let found = in_order(&kinds, threads, |kind| search(read, question, *kind, scope, taken))?;
         let inside = |leaves: Vec<NodeId>| -> Vec<NodeId> {
-            leaves.into_iter().filter(|leaf| scope.is_none_or(|scope| scope.contains(*leaf))).collect()
+            leaves.into_iter().filter(|leaf| scope.is_none_or(|scope| scope.contains(leaf.get()))).collect()
         };
         let graph = read.graph()?;
         let mut views = Views { leaves: read.leaf_count(), ..Views::default() };
@@ -153,7 +152,7 @@ fn search(
     read: &ReadTransaction,
     question: Question<'_>,
     kind: Kind,
-    scope: Option<&Scope>,
+    scope: Option<&RoaringBitmap>,
     taken: usize,
 ) -> Result<View> {
     let view = |found, note| Ok(View { found, note });
@@ -179,14 +178,13 @@ fn search(
 fn passages(
     read: &ReadTransaction,
     given: QuestionVector<'_>,
-    scope: Option<&Scope>,
+    scope: Option<&RoaringBitmap>,
     taken: usize,
 ) -> Result<Vec<(u32, f32)>> {
     let space = read.expect_space(given.space)?;
     let flat = space.flat()?;
     let query = flat.query(given.vector)?;
-    let allowed = scope.map(Scope::nodes);
-    let found = flat.search(&query, allowed.as_ref(), read.text_index().deleted(), taken, 1)?;
+    let found = flat.search(&query, scope, read.text_index().deleted(), taken, 1)?;
     Ok(found.into_iter().map(|hit| (hit.node.get(), hit.score)).collect())
 }
 
@@ -194,13 +192,12 @@ fn passages(
 fn passages_by_words(
     read: &ReadTransaction,
     question: Question<'_>,
-    scope: Option<&Scope>,
+    scope: Option<&RoaringBitmap>,
     taken: usize,
 ) -> Result<Vec<(u32, f32)>> {
     let terms = read.analyzers().distinct_terms(question.text);
     let terms: Vec<WeightedTerm<'_>> = terms.iter().map(|term| WeightedTerm::new(term)).collect();
-    let allowed: Option<RoaringBitmap> = scope.map(Scope::nodes);
-    let options = SearchOptions { filter: allowed.as_ref(), limit: taken, ..SearchOptions::default() };
+    let options = SearchOptions { filter: scope, limit: taken, ..SearchOptions::default() };
     let found = read.text_index().search_any(&terms, &options)?;
     Ok(found.into_iter().map(|hit| (hit.node.get(), hit.score)).collect())
 }

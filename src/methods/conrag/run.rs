@@ -6,13 +6,12 @@ use super::ConRag;
 use super::Structure;
 use super::SuppliedPlan;
 use crate::db::ReadTransaction;
-use crate::error::Error;
 use crate::error::Result;
 use crate::graph::Object;
 use crate::ids::DocumentId;
 use crate::ids::NodeId;
-use crate::ids::NodeRange;
 use crate::methods::Retrieved;
+use crate::methods::nodes_of;
 use crate::model::Embedder;
 use crate::query::Agreed;
 use crate::query::Budget;
@@ -153,7 +152,7 @@ impl ConRag {
     /// for the language model that reads each step's evidence.
     pub fn retrieve(&self, read: &ReadTransaction, request: &Request<'_>) -> Result<Recalled> {
         let mut trace = Trace::default();
-        let scope = Scope::new(read, request.documents)?;
+        let scope = nodes_of(read, request.documents)?;
         let mut hits = self.planned(read, request, scope.as_ref(), &mut trace)?;
         hits.truncate(request.kept());
         let ranking: Vec<(NodeId, f32)> = hits.iter().map(|hit| (hit.node, hit.score)).collect();
@@ -161,11 +160,7 @@ impl ConRag {
         let leaves = ScoredLeaves::new(read, offered.map(|hit| (hit.node, hit.score, hit.parts.clone())))?;
         let packing =
             Packing { on_overflow: self.on_overflow, format: request.format.clone(), ..Packing::default() };
-        let candidates = leaves.candidates();
-        let evidence = packing.pack(candidates, request.budget, read.token_counter(), &leaves)?;
-        let mut pack = Step::new("pack", candidates.len(), evidence.items.len());
-        pack.cut = evidence.cut.len() + evidence.unreached;
-        trace.push(pack.spent(evidence.spent).note(format!("budget {}", request.budget.tokens)));
+        let evidence = leaves.pack(&packing, request.budget, &mut trace)?;
         Ok(Recalled { retrieved: Retrieved { evidence, trace, ranking }, hits })
     }
 
@@ -174,7 +169,7 @@ impl ConRag {
         &self,
         read: &ReadTransaction,
         question: Question<'_>,
-        scope: Option<&Scope>,
+        scope: Option<&RoaringBitmap>,
         (limit, threads): (usize, usize),
         trace: &mut Trace,
     ) -> Result<Vec<ConRagHit>> {
@@ -188,46 +183,10 @@ impl ConRag {
         };
         if let Some(scope) = scope {
             let saw = hits.len();
-            hits.retain(|hit| scope.contains(hit.node));
+            hits.retain(|hit| scope.contains(hit.node.get()));
             trace.push(Step::new("documents asked", saw, hits.len()));
         }
         hits.truncate(limit);
         Ok(hits)
-    }
-}
-
-/// The documents evidence may come from.
-pub(super) struct Scope {
-    /// Sorted and disjoint.
-    ranges: Vec<NodeRange>,
-}
-
-impl Scope {
-    fn new(read: &ReadTransaction, documents: Option<&[DocumentId]>) -> Result<Option<Self>> {
-        let Some(documents) = documents else { return Ok(None) };
-        if documents.is_empty() {
-            let message = "the question is asked of no document; leave the scope out to ask all";
-            return Err(Error::invalid(message));
-        }
-        let mut ranges = documents
-            .iter()
-            .map(|id| read.document(*id).map(|info| info.nodes))
-            .collect::<Result<Vec<_>>>()?;
-        ranges.sort_unstable();
-        ranges.dedup();
-        Ok(Some(Self { ranges }))
-    }
-
-    pub(super) fn contains(&self, node: NodeId) -> bool {
-        let at = self.ranges.partition_point(|range| range.last < node);
-        self.ranges.get(at).is_some_and(|range| range.contains(node))
-    }
-
-    pub(super) fn nodes(&self) -> RoaringBitmap {
-        let mut nodes = RoaringBitmap::new();
-        for range in &self.ranges {
-            nodes.insert_range(range.first.get()..=range.last.get());
-        }
-        nodes
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use roaring::RoaringBitmap;
+
 use super::ConRag;
 use super::Paths;
 use super::Structure;
@@ -10,7 +12,6 @@ use super::SuppliedPlan;
 use super::parallel::in_order;
 use super::run::ConRagHit;
 use super::run::Request;
-use super::run::Scope;
 use super::run::StepRank;
 use crate::db::ReadTransaction;
 use crate::error::Error;
@@ -45,7 +46,7 @@ impl ConRag {
         &self,
         read: &ReadTransaction,
         request: &Request<'_>,
-        scope: Option<&Scope>,
+        scope: Option<&RoaringBitmap>,
         trace: &mut Trace,
     ) -> Result<Vec<ConRagHit>> {
         let size = (request.kept(), request.threads);
@@ -79,7 +80,7 @@ impl ConRag {
         read: &ReadTransaction,
         request: &Request<'_>,
         supplied: &SuppliedPlan,
-        scope: Option<&Scope>,
+        scope: Option<&RoaringBitmap>,
         trace: &mut Trace,
     ) -> Result<Vec<Asked>> {
         let plan = &supplied.plan;
@@ -120,7 +121,7 @@ impl ConRag {
         request: &Request<'_>,
         text: String,
         unknown: bool,
-        scope: Option<&Scope>,
+        scope: Option<&RoaringBitmap>,
     ) -> Result<Asked> {
         let vector = match (request.question.vector, request.embedder) {
             (Some(given), Some(embedder)) => {

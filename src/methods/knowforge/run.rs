@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use super::KnowForge;
 use super::search::KnowForgeHit;
 use super::search::SearchResponse;
+use super::search::Within;
 use crate::db::ReadTransaction;
 use crate::error::Error;
 use crate::error::Result;
 use crate::ids::DocumentId;
 use crate::ids::NodeId;
 use crate::methods::Retrieved;
+use crate::methods::nodes_of;
 use crate::query::Budget;
 use crate::query::Format;
 use crate::query::Packing;
@@ -84,15 +86,12 @@ impl KnowForge {
         if request.queries.is_empty() {
             return Err(Error::invalid("there is no query; give the question at least"));
         }
-        if request.documents.is_some_and(<[DocumentId]>::is_empty) {
-            return Err(Error::invalid(
-                "the question is asked of no document; leave the scope out to ask all",
-            ));
-        }
+        let allowed = nodes_of(read, request.documents)?;
+        let within = Within { allowed: allowed.as_ref(), threads: request.threads };
         let mut trace = Trace::default();
         let mut searches = Vec::with_capacity(request.queries.len());
         for query in request.queries {
-            let found = self.search_in(read, *query, request.documents, request.threads)?;
+            let found = self.search_within(read, *query, within)?;
             trace.push(search_step(*query, &found));
             searches.push(found);
         }
@@ -109,11 +108,7 @@ impl KnowForge {
         let leaves = ScoredLeaves::new(read, ranked)?;
         let packing =
             Packing { on_overflow: self.on_overflow, format: request.format.clone(), ..Packing::default() };
-        let candidates = leaves.candidates();
-        let evidence = packing.pack(candidates, request.budget, read.token_counter(), &leaves)?;
-        let mut pack = Step::new("pack", candidates.len(), evidence.items.len());
-        pack.cut = evidence.cut.len() + evidence.unreached;
-        trace.push(pack.spent(evidence.spent).note(format!("budget {}", request.budget.tokens)));
+        let evidence = leaves.pack(&packing, request.budget, &mut trace)?;
         Ok(Recalled { retrieved: Retrieved { evidence, trace, ranking }, searches, pooled })
     }
 }

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::graph::paths::QuestionNames;
 use crate::ids::DocumentId;
 use crate::ids::NodeId;
-use crate::query::Filter;
+use crate::methods::nodes_of;
 use crate::query::Parts;
 use crate::query::PathStep;
 use crate::query::PoolHit;
@@ -225,7 +225,7 @@ impl KnowForge {
     ///
     /// # Errors
     ///
-    /// As [`search`](Self::search); `NotFound` if a document is not there.
+    /// As [`search`](Self::search); `NotFound` if a document is not there; `InvalidInput` for a list without documents.
     pub fn search_in(
         &self,
         read: &ReadTransaction,
@@ -233,12 +233,11 @@ impl KnowForge {
         documents: Option<&[DocumentId]>,
         threads: usize,
     ) -> Result<SearchResponse> {
-        let filter = Filter { documents: documents.map(<[DocumentId]>::to_vec), ..Filter::default() };
-        let allowed = filter.nodes(read)?;
+        let allowed = nodes_of(read, documents)?;
         self.search_within(read, question, Within { allowed: allowed.as_ref(), threads })
     }
 
-    fn search_within(
+    pub(super) fn search_within(
         &self,
         read: &ReadTransaction,
         question: Question<'_>,
