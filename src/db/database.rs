@@ -89,6 +89,9 @@ impl Builder {
     /// Most bytes of memory, about, that a write transaction takes for the index of its documents, beside that of
     /// one document; by default 256 MiB. What does not fit waits for the commit in a temporary file beside the
     /// database, which has no name and is gone when the transaction or the process ends.
+    ///
+    /// It bounds what waits in memory, not the process: joining the parts at the commit takes more, and the more parts there
+    /// are the more it takes, so that a bound below some 32 MiB costs memory (`docs/measurements.md`, 3.1).
     pub fn write_memory_bytes(mut self, bytes: usize) -> Self {
         self.write_memory_bytes = bytes;
         self
